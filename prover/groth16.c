@@ -1,0 +1,254 @@
+#include "prover/groth16.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf/err.h"
+#include "prover/csr.h"
+
+const char *const groth16_part_names[GROTH16_PARTS] = {"A", "B1", "B2", "L", "H"};
+
+/* Which section holds the bases of a part, and the first wire that they belong to. */
+static const enum zkey_set part_set[GROTH16_PARTS] = {ZKEY_A, ZKEY_B1, ZKEY_B2, ZKEY_C, ZKEY_H};
+
+struct groth16_key {
+    struct device *device;
+    const struct zkey *zkey;
+    struct vk vk;
+    struct csr *csr;
+    struct matrix *matrix[CSR_MATRICES];
+    struct bases *bases[GROTH16_PARTS];
+    struct stream *stream;
+    /* | w: n_vars scalars |   | a: n | b: n | c: n |   the three run through the transforms as one batch */
+    struct dbuf w, abc;
+    bool drop_pages;
+};
+
+static size_t domain_bytes(const struct zkey *z)
+{
+    return (size_t)z->domain_size * sizeof(struct fr);
+}
+
+struct fr groth16_coset_shift(const struct curve *curve, unsigned log_n)
+{
+    struct fr shift;
+    if (log_n < curve->two_adicity)
+        curve->fr_root(&shift, log_n + 1);
+    else
+        curve->fr_from_u64(&shift, 25);
+    return shift;
+}
+
+static int key_load(struct groth16_key *key, const struct groth16_key_opts *opts)
+{
+    const struct device_ops *ops = key->device->ops;
+    const struct zkey *z = key->zkey;
+    int rc = vk_from_zkey(&key->vk, z);
+    if (!rc)
+        rc = csr_open(&key->csr, z);
+    for (int i = 0; i < CSR_MATRICES && !rc; i++) {
+        struct matrix_args args = csr_matrix_args(key->csr, i, opts->resident);
+        rc = ops->matrix_open(key->device, &key->matrix[i], &args);
+    }
+    for (int i = 0; i < GROTH16_PARTS && !rc; i++) {
+        const struct zkey_points *p = &z->points[part_set[i]];
+        struct bases_args args = {
+            .curve = z->curve, .group = p->group, .points = p->data, .n = p->n, .resident = opts->resident};
+        rc = ops->bases_open(key->device, &key->bases[i], &args);
+    }
+    if (!rc)
+        rc = ops->alloc(key->device, &key->w, (size_t)z->n_vars * sizeof(struct scalar));
+    if (!rc)
+        rc = ops->alloc(key->device, &key->abc, 3 * domain_bytes(z));
+    if (!rc)
+        rc = ops->stream_open(key->device, &key->stream, &(struct stream_opts){.spans = opts->spans});
+    return rc;
+}
+
+int groth16_key_open(struct groth16_key **key_p, struct device *device, const struct zkey *zkey,
+                     const struct groth16_key_opts *opts)
+{
+    struct groth16_key *key = calloc(1, sizeof *key);
+    if (!key)
+        return err_fail(-ENOMEM, "no memory for a key");
+    key->device = device;
+    key->zkey = zkey;
+    key->drop_pages = opts->drop_pages;
+    int rc = key_load(key, opts);
+    if (rc)
+        groth16_key_close(key);
+    else
+        *key_p = key;
+    return rc;
+}
+
+void groth16_key_close(struct groth16_key *key)
+{
+    if (!key)
+        return;
+    const struct device_ops *ops = key->device->ops;
+    if (key->stream)
+        ops->stream_close(key->stream);
+    if (key->abc.bytes)
+        ops->free(key->device, key->abc);
+    if (key->w.bytes)
+        ops->free(key->device, key->w);
+    for (int i = 0; i < GROTH16_PARTS; i++) {
+        if (key->bases[i])
+            ops->bases_close(key->bases[i]);
+    }
+    for (int i = 0; i < CSR_MATRICES; i++) {
+        if (key->matrix[i])
+            ops->matrix_close(key->matrix[i]);
+    }
+    csr_close(key->csr);
+    vk_close(&key->vk);
+    free(key);
+}
+
+const struct vk *groth16_key_vk(const struct groth16_key *key)
+{
+    return &key->vk;
+}
+
+static void part_drop(const struct groth16_key *key, enum groth16_part part)
+{
+    const struct zkey *z = key->zkey;
+    const struct zkey_points *p = &z->points[part_set[part]];
+    if (key->drop_pages)
+        file_map_drop(&z->map, p->data, p->n * z->curve->point_bytes[p->group]);
+}
+
+/* A, B1, B2 and L share the witness. B1 and B2 need the same digits; one call lets the device see that. */
+static int compute_witness_sums(struct groth16_key *key, struct groth16_sums *sums)
+{
+    const struct device_ops *ops = key->device->ops;
+    const struct zkey *z = key->zkey;
+    struct msm_set sets[PART_H];
+    for (int i = 0; i < PART_H; i++) {
+        sets[i].bases = key->bases[i];
+        sets[i].first = i == PART_L ? z->n_public + 1 : 0;
+        sets[i].result = &sums->part[i];
+    }
+    struct msm_args args = {.curve = z->curve, .scalars = key->w, .n = z->n_vars, .sets = sets, .n_sets = PART_H};
+    int rc = ops->msm(key->stream, &args);
+    if (!rc)
+        rc = ops->stream_sync(key->stream); /* `sets` ends here */
+    for (enum groth16_part i = 0; i < PART_H; i++)
+        part_drop(key, i);
+    return rc;
+}
+
+/* a, b on the domain from the matrices, c = a b; all three carried to the coset; a b - c there, plain, into a. */
+static int compute_quotient(struct groth16_key *key)
+{
+    const struct device_ops *ops = key->device->ops;
+    const struct zkey *z = key->zkey;
+    size_t bytes = domain_bytes(z);
+    struct dbuf a = dbuf_at(key->abc, 0, bytes), b = dbuf_at(key->abc, bytes, bytes),
+                c = dbuf_at(key->abc, 2 * bytes, bytes);
+    struct spmv_args spmv[CSR_MATRICES] = {{key->matrix[CSR_A], key->w, a, z->domain_size},
+                                           {key->matrix[CSR_B], key->w, b, z->domain_size}};
+    struct pointwise_args mul = {.curve = z->curve, .op = POINTWISE_MUL, .out = c, .a = a, .b = b, .n = z->domain_size};
+    struct ntt_coset_args coset = {.curve = z->curve, .data = key->abc, .log_n = z->log_domain, .batch = 3};
+    z->curve->fr_root(&coset.root, z->log_domain);
+    coset.shift = groth16_coset_shift(z->curve, z->log_domain);
+    struct pointwise_args join = {.curve = z->curve,
+                                  .op = POINTWISE_MUL_SUB,
+                                  .out = a,
+                                  .a = a,
+                                  .b = b,
+                                  .c = c,
+                                  .n = z->domain_size,
+                                  .plain = true};
+    int rc = ops->spmv(key->stream, &spmv[CSR_A]);
+    if (!rc)
+        rc = ops->spmv(key->stream, &spmv[CSR_B]);
+    if (!rc)
+        rc = ops->pointwise(key->stream, &mul);
+    if (!rc)
+        rc = ops->ntt_coset(key->stream, &coset);
+    if (!rc)
+        rc = ops->pointwise(key->stream, &join);
+    return rc;
+}
+
+static int compute_quotient_sum(struct groth16_key *key, struct groth16_sums *sums)
+{
+    const struct device_ops *ops = key->device->ops;
+    const struct zkey *z = key->zkey;
+    struct msm_set set = {.bases = key->bases[PART_H], .result = &sums->part[PART_H]};
+    struct msm_args args = {.curve = z->curve,
+                            .scalars = dbuf_at(key->abc, 0, domain_bytes(z)),
+                            .n = z->domain_size,
+                            .sets = &set,
+                            .n_sets = 1};
+    int rc = ops->msm(key->stream, &args);
+    if (!rc)
+        rc = ops->stream_sync(key->stream);
+    part_drop(key, PART_H);
+    return rc;
+}
+
+int groth16_compute(struct groth16_key *key, struct groth16_sums *sums, const struct wtns *wtns, uint64_t job,
+                    groth16_progress *progress, void *ctx)
+{
+    (void)job;
+    memset(sums, 0, sizeof *sums);
+    size_t bytes = (size_t)key->zkey->n_vars * sizeof(struct scalar);
+    int rc = key->device->ops->copy_h2d(key->stream, key->w, wtns->values, bytes);
+    if (!rc && progress)
+        progress(ctx, "witness sums", 0.02);
+    /* the witness sums first: the transforms' buffers are not touched before the key's pages were given back */
+    if (!rc)
+        rc = compute_witness_sums(key, sums);
+    if (!rc && progress)
+        progress(ctx, "quotient", 0.65);
+    if (!rc)
+        rc = compute_quotient(key);
+    if (!rc && progress)
+        progress(ctx, "quotient sum", 0.7);
+    if (!rc)
+        rc = compute_quotient_sum(key, sums);
+    if (!rc && progress)
+        progress(ctx, "verify", 0.98);
+    return rc;
+}
+
+/* pi_a = alpha + A + r delta
+ * pi_b = beta + B + s delta                                  (in G2, and in G1 for the last line)
+ * pi_c = L + H + s pi_a + r pi_b1 - r s delta */
+void groth16_fold(struct proof *proof, const struct zkey *zkey, const struct groth16_sums *sums, const struct scalar *r,
+                  const struct scalar *s)
+{
+    const struct curve *cv = zkey->curve;
+    struct point t, b1;
+    proof->curve = cv;
+
+    cv->mul(GROUP_G1, &t, &zkey->delta1, r);
+    cv->add(GROUP_G1, &t, &t, &zkey->alpha1);
+    cv->add(GROUP_G1, &proof->a, &t, &sums->part[PART_A]);
+
+    cv->mul(GROUP_G2, &t, &zkey->delta2, s);
+    cv->add(GROUP_G2, &t, &t, &zkey->beta2);
+    cv->add(GROUP_G2, &proof->b, &t, &sums->part[PART_B2]);
+
+    cv->mul(GROUP_G1, &t, &zkey->delta1, s);
+    cv->add(GROUP_G1, &t, &t, &zkey->beta1);
+    cv->add(GROUP_G1, &b1, &t, &sums->part[PART_B1]);
+
+    struct fr fr_r, fr_s, fr_rs;
+    struct scalar rs;
+    cv->fr_from_scalar(&fr_r, r);
+    cv->fr_from_scalar(&fr_s, s);
+    cv->fr_mul(&fr_rs, &fr_r, &fr_s);
+    cv->fr_to_scalar(&rs, &fr_rs);
+    cv->add(GROUP_G1, &proof->c, &sums->part[PART_L], &sums->part[PART_H]);
+    cv->mul(GROUP_G1, &t, &proof->a, s);
+    cv->add(GROUP_G1, &proof->c, &proof->c, &t);
+    cv->mul(GROUP_G1, &t, &b1, r);
+    cv->add(GROUP_G1, &proof->c, &proof->c, &t);
+    cv->mul(GROUP_G1, &t, &zkey->delta1, &rs);
+    cv->neg(GROUP_G1, &t, &t);
+    cv->add(GROUP_G1, &proof->c, &proof->c, &t);
+}

@@ -1,0 +1,54 @@
+/* The Groth16 prover as a list of steps over a device (J. Groth 2016; the order and the odd-coset quotient are
+ * those of snarkjs keys). Nothing here knows threads, sockets or files.
+ *
+ *     key -- groth16_compute --> sums -- groth16_fold --> proof -- verify_groth16 --> out
+ *
+ * The sums do not depend on the blinding, so two devices can be compared part by part. */
+#ifndef PROVER_GROTH16_H
+#define PROVER_GROTH16_H
+
+#include "cuda/device.h"
+#include "perf/span.h"
+#include "prover/proof.h"
+#include "prover/wtns.h"
+#include "prover/zkey.h"
+
+struct groth16_key;
+
+struct groth16_key_opts {
+    bool resident;           /* bases and matrices in device memory; else streamed from the file's pages */
+    bool drop_pages;         /* one proof only: give pages of the key back as they are used */
+    struct span_list *spans; /* may be NULL */
+};
+
+/* The five multi-scalar multiplications of a proof. */
+enum groth16_part { PART_A, PART_B1, PART_B2, PART_L, PART_H, GROTH16_PARTS };
+struct groth16_sums {
+    struct point part[GROTH16_PARTS];
+};
+extern const char *const groth16_part_names[GROTH16_PARTS];
+
+/* Called between steps with the share of the work that is done, 0..1. */
+typedef void groth16_progress(void *ctx, const char *step, double done);
+
+/* Put a key on a device: matrices, bases, and the buffers of one proof. The zkey must outlive it. -ENOMEM, -EBADMSG,
+ * -EIO. Not thread-safe: one proof at a time per key. */
+int groth16_key_open(struct groth16_key **key_p, struct device *device, const struct zkey *zkey,
+                     const struct groth16_key_opts *opts);
+void groth16_key_close(struct groth16_key *key); /* NULL is allowed */
+
+/* The verifying key inside; owned by the key. */
+const struct vk *groth16_key_vk(const struct groth16_key *key);
+
+/* All the heavy work of one proof. The witness must match the key (wtns_match_zkey). progress may be NULL. */
+int groth16_compute(struct groth16_key *key, struct groth16_sums *sums, const struct wtns *wtns, uint64_t job,
+                    groth16_progress *progress, void *ctx);
+
+/* Blind the sums into a proof: a few scalar multiplications on the calling thread. r, s < order. */
+void groth16_fold(struct proof *proof, const struct zkey *zkey, const struct groth16_sums *sums, const struct scalar *r,
+                  const struct scalar *s);
+
+/* The coset on which the quotient lives: W of order 2n where the field has one, else 25 = 5^2, as snarkjs does. */
+struct fr groth16_coset_shift(const struct curve *curve, unsigned log_n);
+
+#endif
