@@ -1,0 +1,69 @@
+/* The section container that .zkey, .wtns, .r1cs and .ptau share:
+ *
+ *     | char[4] magic | u32 version | u32 sections |  then per section  | u32 id | u64 length | payload |
+ *
+ * all little-endian, no alignment, any order. Every bound is checked here once, so that a section's pointer and length
+ * can be trusted. Unknown ids are skipped. */
+#ifndef PROVER_BINFILE_H
+#define PROVER_BINFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "prover/file_map.h"
+
+enum { BINFILE_IDS = 32 }; /* ids below this are found by binfile_section */
+
+struct binfile_section {
+    const uint8_t *data; /* any alignment */
+    size_t bytes;
+};
+
+struct binfile {
+    const struct file_map *map;
+    uint32_t version, n_sections;
+    size_t trailing_bytes; /* after the last section: tolerated, worth a warning */
+    struct binfile_section first[BINFILE_IDS];
+    uint32_t seen[BINFILE_IDS];
+};
+
+struct binfile_kind {
+    const char *magic; /* "zkey" */
+    const char *title; /* "a Groth16 key (.zkey)" */
+    uint32_t min_version, max_version;
+};
+
+/* Read the table of sections of a file of this kind. A file of another kind is named in the sentence. -EBADMSG. */
+int binfile_parse(struct binfile *bin, const struct file_map *map, const struct binfile_kind *kind);
+
+/* The one section with this id; `what` names it for people ("A points"). -EBADMSG when absent or there twice. */
+int binfile_section(const struct binfile *bin, struct binfile_section *section, uint32_t id, const char *what);
+
+bool binfile_has(const struct binfile *bin, uint32_t id);
+
+/* Reading a payload front to back. The take functions return zeros past the end and set `short_read`, so that a fixed
+ * header is read straight through and checked once. */
+struct bytes_reader {
+    const uint8_t *at;
+    size_t left;
+    bool short_read;
+};
+uint32_t bytes_u32(struct bytes_reader *r);
+uint64_t bytes_u64(struct bytes_reader *r);
+const uint8_t *bytes_take(struct bytes_reader *r, size_t n); /* NULL past the end */
+
+static inline uint32_t load_u32(const void *p)
+{
+    uint32_t x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return x;
+}
+static inline uint64_t load_u64(const void *p)
+{
+    uint64_t x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return x;
+}
+
+#endif
