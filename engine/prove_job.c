@@ -1,6 +1,7 @@
 #include "engine/prove_job.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "perf/clock.h"
@@ -35,8 +36,8 @@ static void stage_end(struct job *j, enum prove_stage stage)
 {
     uint64_t now = clock_now_ns();
     j->report->stage_s[stage] += (double)(now - j->mark_ns) * 1e-9;
-    span_add(j->req->spans, &(struct span){.stage = prove_stage_names[stage], .lane = "job", .begin_ns = j->mark_ns,
-                                           .end_ns = now});
+    span_add(j->req->spans,
+             &(struct span){.stage = prove_stage_names[stage], .lane = "job", .begin_ns = j->mark_ns, .end_ns = now});
     j->mark_ns = now;
 }
 
@@ -73,19 +74,29 @@ static int job_open(struct job *j)
     return rc;
 }
 
+/* Wires 1..n_public, as a verifier gets them. */
+static int publics_from_wtns(struct publics *publics, const struct wtns *wtns, size_t n_public)
+{
+    publics->n = n_public;
+    publics->values = malloc((n_public + 1) * sizeof *publics->values);
+    if (!publics->values)
+        return err_fail(-ENOMEM, "no memory for %zu public values", n_public);
+    for (size_t i = 0; i < n_public; i++)
+        publics->values[i] = wtns_value(wtns, 1 + i);
+    return 0;
+}
+
 /* *good: does the proof of these sums verify? */
 static int job_judge(struct job *j, bool *good)
 {
     groth16_fold(&j->proof, j->zkey, &j->sums, &j->r, &j->s);
     stage_end(j, STAGE_FOLD);
-    struct scalar *values = NULL;
-    struct publics publics = {.n = j->zkey->n_public};
+    struct publics publics = {0};
     int rc = publics_from_wtns(&publics, j->wtns, j->zkey->n_public);
     enum pen_verdict verdict = PEN_FALSE;
     if (!rc)
         rc = verify_groth16(&verdict, &j->vk, &j->proof, &publics);
     publics_close(&publics);
-    (void)values;
     *good = verdict == PEN_VALID;
     stage_end(j, STAGE_VERIFY);
     return rc;
@@ -132,12 +143,12 @@ static int job_second_opinion(struct job *j, const char *why)
         return rc;
     if (!good) {
         count_add(COUNT_PROOFS_REFUSED, 1);
-        return err_fail(-EBADMSG,
-                        "%s with %s: the proof does not verify, so none is written: %s",
-                        j->req->witness_path, j->req->key_path,
-                        j->req->r1cs_path ? "the witness satisfies the circuit, so the key is corrupt or another circuit's"
-                                          : "the witness does not satisfy the circuit, or the key is corrupt "
-                                            "(--r1cs FILE tells which; `penstock key check` tests the key)");
+        return err_fail(-EBADMSG, "%s with %s: the proof does not verify, so none is written: %s", j->req->witness_path,
+                        j->req->key_path,
+                        j->req->r1cs_path
+                            ? "the witness satisfies the circuit, so the key is corrupt or another circuit's"
+                            : "the witness does not satisfy the circuit, or the key is corrupt "
+                              "(--r1cs FILE tells which; `penstock key check` tests the key)");
     }
     count_add(COUNT_DEVICE_FAULTS, 1);
     j->report->device_fault = true;
