@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "perf/err.h"
+#include "prover/packed.h"
 
 enum { FILE_HEADER_BYTES = 12, SECTION_HEADER_BYTES = 12 };
 

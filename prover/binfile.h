@@ -53,17 +53,4 @@ uint32_t bytes_u32(struct bytes_reader *r);
 uint64_t bytes_u64(struct bytes_reader *r);
 const uint8_t *bytes_take(struct bytes_reader *r, size_t n); /* NULL past the end */
 
-static inline uint32_t load_u32(const void *p)
-{
-    uint32_t x;
-    __builtin_memcpy(&x, p, sizeof x);
-    return x;
-}
-static inline uint64_t load_u64(const void *p)
-{
-    uint64_t x;
-    __builtin_memcpy(&x, p, sizeof x);
-    return x;
-}
-
 #endif

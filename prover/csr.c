@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "perf/err.h"
-#include "prover/binfile.h"
 #include "prover/coef_dict.h"
+#include "prover/packed.h"
 
 /* A term in the file: | u32 matrix | u32 row | u32 signal | value, 32 bytes | */
 struct term {
@@ -68,14 +68,6 @@ static int open_terms(struct csr_matrix *m, size_t rows)
     return m->col && m->coef ? 0 : err_fail(-ENOMEM, "no memory for a matrix of %" PRIu64 " terms", sum);
 }
 
-static bool is_below_r(const struct fr *v, const uint64_t r[4])
-{
-    for (int limb = 3; limb >= 0; limb--)
-        if (v->l[limb] != r[limb])
-            return v->l[limb] < r[limb];
-    return false;
-}
-
 static int changed(const struct zkey *z)
 {
     return err_fail(-EBADMSG, "%s: section 4 (coefficients): changed while it was read", z->map.path);
@@ -95,7 +87,7 @@ static int fill_terms(struct csr *csr, struct coef_dict *dict, const struct zkey
         int rc = coef_dict_put(dict, &index, &value);
         if (rc < 0)
             return rc;
-        if (rc == 1 && !is_below_r(&value, z->curve->fr->p))
+        if (rc == 1 && !packed_is_below(&value, z->curve->fr->p))
             return err_fail(-EBADMSG,
                             "%s: section 4 (coefficients): the value of term %zu is not below the prime r of %s",
                             z->map.path, i, z->curve->title);

@@ -6,20 +6,10 @@
 
 #include "perf/err.h"
 #include "prover/binfile.h"
+#include "prover/packed.h"
 #include "prover/zkey.h"
 
 static const struct binfile_kind kind = {"wtns", "a witness (.wtns)", 1, 2};
-
-/* Is the packed scalar < r? Compared from the top limb down. */
-static bool is_below(const uint8_t *packed, const uint64_t r[4])
-{
-    for (int limb = 3; limb >= 0; limb--) {
-        uint64_t x = load_u64(packed + 8 * limb);
-        if (x != r[limb])
-            return x < r[limb];
-    }
-    return false;
-}
 
 /* The top limb alone decides for all but 2^-62 of the values: blocks of 64 are judged by their largest top limb without
  * a branch (2^24 elements in 25-35 ms of one core, the speed of memory), and only a block with a doubt is looked at
@@ -39,7 +29,7 @@ size_t scalars_find_bad(const struct curve *curve, const void *packed, size_t n)
         if (__builtin_expect(top < r[3], 1))
             continue;
         for (size_t i = first; i < first + m; i++)
-            if (!is_below(p + 32 * i, r))
+            if (!packed_is_below(p + 32 * i, r))
                 return i;
     }
     return n;

@@ -6,6 +6,7 @@
 
 #include "perf/err.h"
 #include "prover/binfile.h"
+#include "prover/packed.h"
 #include "prover/proof.h"
 
 enum { PROTOCOL_GROTH16 = 1, PROTOCOL_PLONK = 2, PROTOCOL_FFLONK = 10 };
