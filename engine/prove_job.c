@@ -188,7 +188,8 @@ static int job_compute(struct job *j)
     return rc;
 }
 
-static int job_write(struct job *j)
+/* Open both outputs and do `commit`: with false only to learn, before the work begins, that it can be written. */
+static int job_write(struct job *j, bool commit)
 {
     struct file_out *out;
     FILE *proof, *publics;
@@ -198,13 +199,15 @@ static int job_write(struct job *j)
     rc = file_out_add(out, &proof, j->req->proof_path);
     if (!rc)
         rc = file_out_add(out, &publics, j->req->public_path);
-    if (!rc)
+    if (!rc && commit) {
         rc = proof_json_write(proof, &j->proof);
-    if (!rc)
-        rc = public_json_write(publics, j->wtns->values + 32, j->zkey->n_public);
-    if (!rc)
-        return file_out_commit(out);
+        if (!rc)
+            rc = public_json_write(publics, j->wtns->values + 32, j->zkey->n_public);
+        if (!rc)
+            rc = file_out_commit(out), out = NULL;
+    }
     file_out_abort(out);
+    j->report->output_failed = rc != 0;
     return rc;
 }
 
@@ -213,13 +216,15 @@ int prove_job_run(struct prove_report *report, struct device *device, const stru
     *report = (struct prove_report){0};
     struct job j = {.req = request, .report = report, .device = device, .mark_ns = clock_now_ns()};
     int rc = job_open(&j);
+    if (!rc)
+        rc = job_write(&j, false);
     stage_end(&j, STAGE_OPEN);
     if (!rc)
         rc = blinding_draw(j.zkey->curve, &j.r, &j.s);
     if (!rc)
         rc = job_compute(&j);
     if (!rc)
-        rc = job_write(&j);
+        rc = job_write(&j, true);
     stage_end(&j, STAGE_WRITE);
     if (!rc)
         count_add(COUNT_PROOFS, 1);

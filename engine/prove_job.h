@@ -28,6 +28,7 @@ struct prove_report {
     double stage_s[PROVE_STAGES]; /* they add up to the wall time */
     bool device_fault;            /* the device was wrong or failed; the host made the proof that was written */
     char fault[256];              /* what was wrong with it */
+    bool output_failed;           /* the failure is one of writing, not of the inputs */
 };
 
 /* -EBADMSG: a file is malformed, or the witness does not satisfy the circuit, or key and witness do not belong

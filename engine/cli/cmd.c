@@ -35,9 +35,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp common_argp = {.options = options, .parser = parse};
 
-int cmd_fail(const struct common_opts *common, int rc)
+static int fail_with(const struct common_opts *common, int code)
 {
-    int code = exit_of_errno(rc);
     log_line(LOG_ERROR, "%s", pen_last_error());
     if (common->json) {
         json_t *tree = json_pack("{s:s, s:i}", "error", pen_last_error(), "exit", code);
@@ -47,6 +46,16 @@ int cmd_fail(const struct common_opts *common, int rc)
         json_decref(tree);
     }
     return code;
+}
+
+int cmd_fail(const struct common_opts *common, int rc)
+{
+    return fail_with(common, exit_of_errno(rc));
+}
+
+int cmd_fail_output(const struct common_opts *common)
+{
+    return fail_with(common, EXIT_OUTPUT);
 }
 
 static void print_text(json_t *tree, int depth)

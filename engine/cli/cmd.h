@@ -31,6 +31,8 @@ extern const struct argp common_argp; /* input: struct common_opts * */
 /* Print an error sentence ("penstock: ...") for this thread's last failure and return the exit code of `rc`. With
  * --json the same goes to stdout as {"error": ..., "exit": N}. */
 int cmd_fail(const struct common_opts *common, int rc);
+/* The same for an output that cannot be written: EXIT_OUTPUT, whatever the errno. */
+int cmd_fail_output(const struct common_opts *common);
 
 /* Print a result: with --json the tree as it is, else `text` lines "name: value" of its members. Steals `tree`. */
 void cmd_print(const struct common_opts *common, json_t *tree);

@@ -123,7 +123,7 @@ int cmd_prove(int argc, char **argv)
     struct args a = {.req = {.proof_path = "proof.json", .public_path = "public.json"}};
     argp_parse(&parser, argc, argv, 0, NULL, &a);
     struct device *device;
-    struct prove_report report;
+    struct prove_report report = {0};
     struct device_info info;
     struct progress_bar bar = progress_begin(a.common.quiet || a.common.json);
     a.req.progress = progress_step;
@@ -144,7 +144,7 @@ int cmd_prove(int argc, char **argv)
         rc = write_trace(&a);
     if (rc) {
         span_list_close(spans);
-        return cmd_fail(&a.common, rc);
+        return report.output_failed ? cmd_fail_output(&a.common) : cmd_fail(&a.common, rc);
     }
     if (report.device_fault)
         log_line(LOG_ERROR, "%s: %s; the proof that was written was made by the host and verifies", info.id,

@@ -96,25 +96,28 @@ static int secrets(struct trapdoor *t, const struct args *a, const struct curve 
 }
 
 static int make(const struct args *a, struct device *device, const struct r1cs *r1cs, struct setup_stats *stats,
-                struct progress_bar *bar)
+                struct progress_bar *bar, bool *output_failed)
 {
     struct trapdoor t;
     struct file_out *out;
     FILE *zkey, *vk;
     int rc = secrets(&t, a, r1cs->curve);
-    if (rc)
-        return rc;
-    rc = file_out_open(&out);
+    if (!rc)
+        rc = file_out_open(&out);
     if (rc)
         return rc;
     rc = file_out_add(out, &zkey, a->path[1]);
     if (!rc)
         rc = file_out_add(out, &vk, a->path[2]);
+    *output_failed = rc != 0;
     if (!rc)
         rc = setup_write(zkey, vk, device, r1cs, &t, stats, progress_step, bar);
     explicit_bzero(&t, sizeof t);
-    if (!rc)
-        return file_out_commit(out);
+    if (!rc) {
+        rc = file_out_commit(out);
+        *output_failed = rc != 0;
+        return rc;
+    }
     file_out_abort(out);
     return rc;
 }
@@ -127,18 +130,19 @@ int cmd_setup(int argc, char **argv)
     struct r1cs *r1cs = NULL;
     struct device *device;
     struct setup_stats stats;
+    bool output_failed = false;
     int rc = r1cs_open(&r1cs, a.path[0]);
     if (!rc)
         rc = device_choice_open(&device, &a.device);
     if (!rc) {
-        rc = make(&a, device, r1cs, &stats, &bar);
+        rc = make(&a, device, r1cs, &stats, &bar, &output_failed);
         device->ops->close(device);
     }
     progress_end(&bar);
     const char *curve = r1cs ? r1cs->curve->name : "";
     r1cs_close(r1cs);
     if (rc)
-        return cmd_fail(&a.common, rc);
+        return output_failed ? cmd_fail_output(&a.common) : cmd_fail(&a.common, rc);
     log_line(LOG_WARN, "%s is a TEST key: whoever made it can forge proofs. Do not use it in production.", a.path[1]);
     if (a.common.json) {
         cmd_print(&a.common,
