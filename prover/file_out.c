@@ -84,8 +84,43 @@ static int resolve(struct out_file *f)
     return rc;
 }
 
+/* A file without a name until it is complete: a killed process leaves nothing. Not every file system has it. */
+static bool create_unnamed(struct out_file *f, mode_t mode)
+{
+    int fd = open(f->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    if (fchmod(fd, mode) == 0 && (f->stream = fdopen(fd, "w")))
+        return true;
+    close(fd);
+    return false;
+}
+
+/* Give the unnamed file its temporary name: rename replaces, linkat does not. */
+static int give_name(struct out_file *f)
+{
+    char self[64];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fileno(f->stream));
+    for (unsigned try = 0; try < 100; try++) {
+        if (asprintf(&f->temporary, "%s/.%s.%d-%u", f->folder, strrchr(f->target, '/') + 1, (int)getpid(), try) < 0) {
+            f->temporary = NULL;
+            return ENOMEM;
+        }
+        if (linkat(AT_FDCWD, self, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0)
+            return 0;
+        int code = errno;
+        free(f->temporary);
+        f->temporary = NULL;
+        if (code != EEXIST)
+            return code;
+    }
+    return EEXIST;
+}
+
 static int create(struct out_file *f, mode_t mode)
 {
+    if (access("/proc/self/fd", X_OK) == 0 && create_unnamed(f, mode))
+        return 0;
     if (asprintf(&f->temporary, "%s/.%s.XXXXXX", f->folder, strrchr(f->target, '/') + 1) < 0) {
         f->temporary = NULL;
         return no_memory(f->path);
@@ -165,6 +200,8 @@ static int finish(struct out_file *f)
     if (f->target && !bad && fsync(fileno(f->stream)) < 0 && errno != EINVAL)
         bad = true;
     int code = bad ? (errno ? errno : EIO) : 0;
+    if (f->target && !f->temporary && !code)
+        code = give_name(f);
     FILE *stream = f->stream;
     f->stream = NULL;
     if (fclose(stream) != 0 && !code)
@@ -210,12 +247,13 @@ static int commit(struct file_out *out)
     for (int i = 0; i < out->n; i++)
         if ((rc = finish(&out->files[i])))
             return rc;
-    for (int i = 0; i < out->n && rc == 0; i++)
-        if (out->files[i].target)
-            rc = move_into_place(&out->files[i]);
+    /* first what cannot be undone but may fail (a full device, a closed pipe), then the renames, which hardly can */
     for (int i = 0; i < out->n && rc == 0; i++)
         if (!out->files[i].target)
             rc = write_collected(&out->files[i]);
+    for (int i = 0; i < out->n && rc == 0; i++)
+        if (out->files[i].target)
+            rc = move_into_place(&out->files[i]);
     if (rc == 0)
         return 0;
     for (int i = 0; i < out->n; i++)
