@@ -37,35 +37,112 @@ static int bad_term(const struct zkey *z, size_t i)
                     path, i, t.signal, z->n_vars);
 }
 
-/* First pass: check every index, count the terms of each row into row[r + 1]. */
+/* Number of the term's coefficient. A value is compared with r only when it is new to the dictionary. */
+static inline int number_value(struct coef_dict *dict, uint32_t *index, const struct zkey *z, size_t i)
+{
+    struct fr value;
+    memcpy(&value, z->coefs + i * ZKEY_COEF_BYTES + 12, sizeof value);
+    int rc = coef_dict_put(dict, index, &value);
+    if (rc == 1 && !packed_is_below(&value, z->curve->fr->p))
+        return err_fail(-EBADMSG, "%s: section 4 (coefficients): the value of term %zu is not below the prime r of %s",
+                        z->map.path, i, z->curve->title);
+    return rc < 0 ? rc : 0;
+}
+
+static inline bool in_range(const struct zkey *z, struct term t)
+{
+    return t.matrix < CSR_MATRICES && t.row < z->domain_size && t.signal < z->n_vars;
+}
+
+/* Let go of the file's pages behind the reader, 11 MiB at a time. */
+static void drop_behind(const struct zkey *z, size_t i)
+{
+    enum { DROP_TERMS = 1 << 18 };
+    if (i % DROP_TERMS == 0 && i)
+        file_map_drop(&z->map, z->coefs + (i - DROP_TERMS) * ZKEY_COEF_BYTES, DROP_TERMS * ZKEY_COEF_BYTES);
+}
+
+/* One pass, for terms that come row by row in each matrix, as all known tools write them: they are appended, and
+ * row[r + 1] counts those of row r. Two passes are bound by memory and take half as long again (14 to 18 against 11.5
+ * ns a term). -EAGAIN, without a sentence: they do not come in this order. */
+static int append_terms(struct csr *csr, struct coef_dict *dict, const struct zkey *z)
+{
+    uint64_t *row[] = {csr->matrix[CSR_A].row, csr->matrix[CSR_B].row};
+    uint32_t *col[] = {csr->matrix[CSR_A].col, csr->matrix[CSR_B].col};
+    uint32_t *coef[] = {csr->matrix[CSR_A].coef, csr->matrix[CSR_B].coef};
+    size_t n[CSR_MATRICES] = {0};
+    uint32_t last[CSR_MATRICES] = {0};
+    for (size_t i = 0; i < z->n_coefs; i++) {
+        struct term t = term_load(z->coefs + i * ZKEY_COEF_BYTES);
+        if (!in_range(z, t))
+            return bad_term(z, i);
+        uint32_t m = t.matrix, index;
+        if (t.row < last[m])
+            return -EAGAIN;
+        last[m] = t.row;
+        int rc = number_value(dict, &index, z, i);
+        if (rc)
+            return rc;
+        row[m][(size_t)t.row + 1]++;
+        col[m][n[m]] = t.signal;
+        coef[m][n[m]++] = index;
+        drop_behind(z, i);
+    }
+    csr->matrix[CSR_A].n_terms = n[CSR_A];
+    csr->matrix[CSR_B].n_terms = n[CSR_B];
+    csr->rows = z->n_coefs ? (size_t)(last[CSR_A] > last[CSR_B] ? last[CSR_A] : last[CSR_B]) + 1 : 0;
+    return 0;
+}
+
+/* Room for n terms; when it is more than needed, the rest is never touched, and given back by trim. */
+static int reserve(struct csr_matrix *m, size_t n)
+{
+    free(m->col);
+    free(m->coef);
+    m->col = malloc((n ? n : 1) * sizeof *m->col);
+    m->coef = malloc((n ? n : 1) * sizeof *m->coef);
+    return m->col && m->coef ? 0 : err_fail(-ENOMEM, "no memory for a matrix of %zu terms", n);
+}
+
+static void trim(struct csr_matrix *m, size_t rows)
+{
+    size_t n = m->n_terms ? m->n_terms : 1;
+    uint32_t *col = realloc(m->col, n * sizeof *col), *coef = realloc(m->coef, n * sizeof *coef);
+    uint64_t *row = realloc(m->row, (rows + 1) * sizeof *row);
+    m->col = col ? col : m->col;
+    m->coef = coef ? coef : m->coef;
+    m->row = row ? row : m->row;
+}
+
+static int build_in_order(struct csr *csr, struct coef_dict *dict, const struct zkey *z)
+{
+    int rc = 0;
+    for (int m = 0; rc == 0 && m < CSR_MATRICES; m++)
+        rc = reserve(&csr->matrix[m], z->n_coefs);
+    if (rc)
+        return -EAGAIN; /* two passes reserve no more than they need */
+    rc = append_terms(csr, dict, z);
+    for (int m = 0; rc == 0 && m < CSR_MATRICES; m++)
+        for (size_t r = 0; r < csr->rows; r++)
+            csr->matrix[m].row[r + 1] += csr->matrix[m].row[r];
+    return rc;
+}
+
+/* Any order, first pass: count the terms of row r in row[r + 2], so that after summing up, row[r + 1] is where row r
+ * begins. Needs one more element than there are rows. */
 static int count_terms(struct csr *csr, const struct zkey *z)
 {
     uint64_t *row[CSR_MATRICES] = {csr->matrix[CSR_A].row, csr->matrix[CSR_B].row};
     uint32_t last_row = 0;
     for (size_t i = 0; i < z->n_coefs; i++) {
         struct term t = term_load(z->coefs + i * ZKEY_COEF_BYTES);
-        if (t.matrix >= CSR_MATRICES || t.row >= z->domain_size || t.signal >= z->n_vars)
+        if (!in_range(z, t))
             return bad_term(z, i);
-        row[t.matrix][(size_t)t.row + 1]++;
+        row[t.matrix][(size_t)t.row + 2]++;
         last_row = t.row > last_row ? t.row : last_row;
     }
     csr->rows = z->n_coefs ? (size_t)last_row + 1 : 0;
     return 0;
-}
-
-/* Counts become offsets: afterwards row[r + 1] is where row r begins, and the second pass moves it to where r ends. */
-static int open_terms(struct csr_matrix *m, size_t rows)
-{
-    uint64_t sum = 0;
-    for (size_t r = 0; r < rows; r++) {
-        uint64_t n = m->row[r + 1];
-        m->row[r + 1] = sum;
-        sum += n;
-    }
-    m->n_terms = sum;
-    m->col = malloc((sum ? sum : 1) * sizeof *m->col);
-    m->coef = malloc((sum ? sum : 1) * sizeof *m->coef);
-    return m->col && m->coef ? 0 : err_fail(-ENOMEM, "no memory for a matrix of %" PRIu64 " terms", sum);
 }
 
 static int changed(const struct zkey *z)
@@ -73,54 +150,61 @@ static int changed(const struct zkey *z)
     return err_fail(-EBADMSG, "%s: section 4 (coefficients): changed while it was read", z->map.path);
 }
 
-/* Second pass: place the terms. A value is compared with r only when it is new to the dictionary. */
-static int fill_terms(struct csr *csr, struct coef_dict *dict, const struct zkey *z)
+/* Second pass: place the terms; row[r + 1] moves from where row r begins to where it ends. */
+static int place_terms(struct csr *csr, struct coef_dict *dict, const struct zkey *z)
 {
-    enum { DROP_TERMS = 1 << 18 }; /* 11 MiB of the file between two drops */
-    size_t dropped = 0;
     for (size_t i = 0; i < z->n_coefs; i++) {
-        const uint8_t *p = z->coefs + i * ZKEY_COEF_BYTES;
-        struct term t = term_load(p);
-        struct fr value;
-        memcpy(&value, p + 12, sizeof value);
-        uint32_t index;
-        int rc = coef_dict_put(dict, &index, &value);
-        if (rc < 0)
-            return rc;
-        if (rc == 1 && !packed_is_below(&value, z->curve->fr->p))
-            return err_fail(-EBADMSG,
-                            "%s: section 4 (coefficients): the value of term %zu is not below the prime r of %s",
-                            z->map.path, i, z->curve->title);
+        struct term t = term_load(z->coefs + i * ZKEY_COEF_BYTES);
         /* again, though the first pass did: another process may write to the file while it is mapped */
-        if (t.matrix >= CSR_MATRICES || t.row >= csr->rows || t.signal >= csr->cols)
+        if (!in_range(z, t) || t.row >= csr->rows)
             return changed(z);
+        uint32_t index;
+        int rc = number_value(dict, &index, z, i);
+        if (rc)
+            return rc;
         struct csr_matrix *m = &csr->matrix[t.matrix];
         uint64_t to = m->row[(size_t)t.row + 1]++;
         if (to >= m->n_terms)
             return changed(z);
         m->col[to] = t.signal;
         m->coef[to] = index;
-        if (i - dropped == DROP_TERMS) {
-            file_map_drop(&z->map, z->coefs + dropped * ZKEY_COEF_BYTES, DROP_TERMS * ZKEY_COEF_BYTES);
-            dropped = i;
-        }
+        drop_behind(z, i);
     }
-    file_map_drop(&z->map, z->coefs + dropped * ZKEY_COEF_BYTES, (z->n_coefs - dropped) * ZKEY_COEF_BYTES);
     return 0;
+}
+
+static int build_any_order(struct csr *csr, struct coef_dict *dict, const struct zkey *z)
+{
+    for (int m = 0; m < CSR_MATRICES; m++)
+        memset(csr->matrix[m].row, 0, ((size_t)z->domain_size + 2) * sizeof *csr->matrix[m].row);
+    int rc = count_terms(csr, z);
+    for (int m = 0; rc == 0 && m < CSR_MATRICES; m++) {
+        uint64_t *row = csr->matrix[m].row;
+        for (size_t r = 0; r < csr->rows; r++)
+            row[r + 2] += row[r + 1];
+        csr->matrix[m].n_terms = row[csr->rows + 1];
+        rc = reserve(&csr->matrix[m], csr->matrix[m].n_terms);
+    }
+    return rc ? rc : place_terms(csr, dict, z);
 }
 
 static int build(struct csr *csr, struct coef_dict *dict, const struct zkey *z)
 {
     for (int m = 0; m < CSR_MATRICES; m++) {
-        csr->matrix[m].row = calloc((size_t)z->domain_size + 1, sizeof *csr->matrix[m].row);
+        csr->matrix[m].row = calloc((size_t)z->domain_size + 2, sizeof *csr->matrix[m].row);
         if (!csr->matrix[m].row)
             return err_fail(-ENOMEM, "%s: no memory for the rows of its matrices", z->map.path);
     }
     file_map_sequential(&z->map, z->coefs, z->n_coefs * ZKEY_COEF_BYTES);
-    int rc = count_terms(csr, z);
-    for (int m = 0; rc == 0 && m < CSR_MATRICES; m++)
-        rc = open_terms(&csr->matrix[m], csr->rows);
-    return rc ? rc : fill_terms(csr, dict, z);
+    int rc = build_in_order(csr, dict, z);
+    if (rc == -EAGAIN)
+        rc = build_any_order(csr, dict, z);
+    if (rc)
+        return rc;
+    file_map_drop(&z->map, z->coefs, z->n_coefs * ZKEY_COEF_BYTES);
+    for (int m = 0; m < CSR_MATRICES; m++)
+        trim(&csr->matrix[m], csr->rows);
+    return 0;
 }
 
 int csr_open(struct csr **csr_p, const struct zkey *z)

@@ -71,8 +71,11 @@ static int resolve(struct out_file *f)
     const char *slash = strrchr(whole, '/');
     const char *name = slash ? slash + 1 : whole;
     char *folder = slash ? strndup(whole, slash == whole ? 1 : (size_t)(slash - whole)) : strdup(".");
-    f->folder = folder ? realpath(folder, NULL) : NULL;
-    int rc = f->folder ? 0 : err_fail(-errno, "%s: its folder %s: %s", f->path, folder ? folder : "", strerror(errno));
+    int rc = 0;
+    if (!folder)
+        rc = no_memory(f->path);
+    else if (!(f->folder = realpath(folder, NULL)))
+        rc = err_fail(-errno, "%s: its folder %s: %s", f->path, folder, strerror(errno));
     if (rc == 0 && *name == 0)
         rc = err_fail(-EISDIR, "%s: is a folder, expected the name of a file to write", f->path);
     if (rc == 0 && asprintf(&f->target, "%s/%s", f->folder, name) < 0) {

@@ -15,6 +15,8 @@ int json_doc_parse(struct json_doc *doc, const char *name, const void *text, siz
     json_error_t at;
     /* jansson stops at 2048 levels (JSON_PARSER_MAX_DEPTH), a few hundred KiB of stack */
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &at);
+    if (!root && json_error_code(&at) == json_error_out_of_memory)
+        return err_fail(-ENOMEM, "%s: no memory to read it", name);
     if (!root)
         return err_fail(-EBADMSG, "%s: line %d, column %d: %s: expected JSON", name, at.line, at.column, at.text);
     doc->root = root;

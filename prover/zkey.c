@@ -57,8 +57,8 @@ static const struct curve *curve_by_q(const uint8_t *q, uint32_t n8q)
 static int read_curve(struct zkey *z, struct bytes_reader *r)
 {
     const char *path = z->map.path;
-    const uint8_t *q, *prime_r;
-    uint32_t n8q, n8r;
+    const uint8_t *q = NULL, *prime_r = NULL;
+    uint32_t n8q = 0, n8r = 0;
     int rc = read_prime(r, &q, &n8q, path, "q");
     if (rc == 0)
         rc = read_prime(r, &prime_r, &n8r, path, "r");

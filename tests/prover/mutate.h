@@ -17,7 +17,8 @@ extern const char *const mutant_ending[MUTANT_KINDS]; /* "zkey", ... */
 /* What a reader of the format alone makes of it. */
 enum mutant_fate {
     MUTANT_REFUSED, /* -EBADMSG, the sentence holds `sentence` */
-    MUTANT_OPENS,   /* the format is right: either all is, or only the proof (or `key check`) can tell */
+    MUTANT_PROVES,  /* not even wrong: it opens, and makes a good proof */
+    MUTANT_OPENS,   /* the format is right, the contents are not: the proof's own check and `key check` tell */
     MUTANT_MATCH,   /* opens, but is refused beside its partner file; `sentence` is then said */
 };
 
@@ -61,6 +62,9 @@ extern const size_t n_mutants;
 void blobs_load(struct blob good[MUTANT_KINDS], const char *dir, const char *name);
 void blobs_free(struct blob good[MUTANT_KINDS]);
 struct blob blob_read(const char *path); /* data NULL when there is none */
+
+/* What `prove` exits with, given this file and the good partner: 0 or 65. */
+int mutant_exit(const struct mutant *m);
 
 /* Make one. Free its data. */
 struct blob mutant_make(const struct mutant *m, const struct blob good[MUTANT_KINDS]);

@@ -178,6 +178,24 @@ static void test_proof_edits(void **state)
     }
 }
 
+/* As rapidsnark writes it: no curve, no white space. */
+static void test_one_line(void **state)
+{
+    (void)state;
+    size_t bytes, n = 0;
+    char *text = edited(proof_path, ",\n \"curve\": \"bn128\"", "", &bytes);
+    for (size_t i = 0; i < bytes; i++)
+        if (text[i] != '\n' && text[i] != ' ')
+            text[n++] = text[i];
+    struct proof proof, line;
+    assert_int_equal(proof_json_read(&proof, proof_path, NULL), 0);
+    assert_int_equal(proof_json_parse(&line, "line", text, n, proof.curve), 0);
+    assert_memory_equal(&line, &proof, sizeof proof);
+    assert_int_equal(proof_json_parse(&line, "line", text, n, NULL), -EBADMSG);
+    assert_string_equal(pen_last_error(), "line: curve: missing");
+    free(text);
+}
+
 static void test_vk_edits(void **state)
 {
     (void)state;
@@ -292,7 +310,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_proof_round), cmocka_unit_test(test_public_round), cmocka_unit_test(test_vk_round),
         cmocka_unit_test(test_proof_edits), cmocka_unit_test(test_vk_edits),     cmocka_unit_test(test_public_texts),
-        cmocka_unit_test(test_infinity),    cmocka_unit_test(test_deep),         cmocka_unit_test(test_write_fails),
+        cmocka_unit_test(test_infinity),    cmocka_unit_test(test_one_line),     cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_write_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
