@@ -15,6 +15,13 @@ struct fe4 {
 struct fe6 {
     uint64_t l[6];
 };
+/* Fq2 = Fq[u]/(u^2 + 1): c0 + c1 u */
+struct fe4x2 {
+    struct fe4 c0, c1;
+};
+struct fe6x2 {
+    struct fe6 c0, c1;
+};
 struct fr {
     uint64_t l[4];
 };
