@@ -59,6 +59,9 @@ struct curve {
     void (*mul)(enum group g, struct point *r, const struct point *a, const struct scalar *k);
     /* Is it a point that a proof or key may hold? Infinity is POINT_OK: callers that forbid it test for zero bytes. */
     enum point_fault (*check)(enum group g, const struct point *a);
+    /* p->x is given (canonical): y becomes one of the two roots of the curve equation, false if there is none. The
+     * point need not be in the subgroup. */
+    bool (*lift_x)(enum group g, struct point *p);
 
     /* product over i of e(g1[i], g2[i]) = 1? Points checked before. Pairs with infinity count as 1. */
     bool (*pairing_is_one)(const struct point *g1, const struct point *g2, size_t n);

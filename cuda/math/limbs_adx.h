@@ -119,8 +119,9 @@
     ONCE("sbbq", 8, t1, "%%rdx")                                                                                       \
     ONCE("sbbq", 16, t2, "%[a]")                                                                                       \
     ONCE("sbbq", 24, t3, "%[b]")                                                                                       \
-    ONCE("sbbq", 32, t4, "%[hi]") ONCE("sbbq", 40, t5, "%[lo]") KEEP(t0, "%%rax") KEEP(t1, "%%rdx") KEEP(t2, "%[a]")   \
-        KEEP(t3, "%[b]") KEEP(t4, "%[hi]") KEEP(t5, "%[lo]")
+    ONCE("sbbq", 32, t4, "%[hi]")                                                                                      \
+    ONCE("sbbq", 40, t5, "%[lo]")                                                                                      \
+    KEEP(t0, "%%rax") KEEP(t1, "%%rdx") KEEP(t2, "%[a]") KEEP(t3, "%[b]") KEEP(t4, "%[hi]") KEEP(t5, "%[lo]")
 
 /* clang-format on */
 
