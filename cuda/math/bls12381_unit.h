@@ -70,6 +70,61 @@ static bool bls12381_g2_in_subgroup(const struct bls12381_g2_affine *a)
 #define CURVE_TWO_ADICITY 32
 #include "cuda/math/curve_stamp.h"
 
+/* xi = 1 + u */
+static inline void bls12381_mul_xi(struct fe6x2 *r, const struct fe6x2 *a)
+{
+    struct fe6 c0;
+    bls12381_fq_sub(&c0, &a->c0, &a->c1);
+    bls12381_fq_add(&r->c1, &a->c0, &a->c1);
+    r->c0 = c0;
+}
+
+/* -z, lowest bit first: six bits are set */
+enum { bls12381_loop_top = 63 };
+static const signed char bls12381_loop[bls12381_loop_top] = {[16] = 1, [48] = 1, [57] = 1, [60] = 1, [62] = 1};
+#define PAIRING_D_TWIST 0
+#include "cuda/math/fq12_stamp.h"
+#include "cuda/math/pairing_stamp.h"
+
+/* z is negative: 1/f, for which the conjugate stands until the final exponentiation. */
+static void bls12381_miller_end(struct bls12381_fq12 *f, struct bls12381_miller *m)
+{
+    (void)m;
+    bls12381_fq12_conj(f, f);
+}
+
+/* f^z */
+static void bls12381_pow_z(struct bls12381_fq12 *r, const struct bls12381_fq12 *f)
+{
+    bls12381_fq12_cyclotomic_pow(r, f, BLS12381_Z);
+    bls12381_fq12_conj(r, r);
+}
+
+/* k = 3: (z - 1)^2 (z + q) (z^2 + q^2 - 1) + 3 (D. Hayashida et al., "Efficient final exponentiation via cyclotomic
+ * structure for pairings over families of elliptic curves", 2020). */
+static void bls12381_hard_part(struct bls12381_fq12 *r, const struct bls12381_fq12 *f)
+{
+    struct bls12381_fq12 a, b, t;
+    a = *f;
+    for (int i = 0; i < 2; i++) {
+        bls12381_pow_z(&b, &a);
+        bls12381_fq12_conj(&t, &a);
+        bls12381_fq12_mul(&a, &b, &t);
+    }
+    bls12381_pow_z(&b, &a);
+    bls12381_fq12_frob(&t, &a, 1);
+    bls12381_fq12_mul(&a, &b, &t);
+    bls12381_pow_z(&b, &a);
+    bls12381_pow_z(&b, &b);
+    bls12381_fq12_frob(&t, &a, 2);
+    bls12381_fq12_mul(&b, &b, &t);
+    bls12381_fq12_conj(&t, &a);
+    bls12381_fq12_mul(&b, &b, &t);
+    bls12381_fq12_cyclotomic_sqr(&t, f);
+    bls12381_fq12_mul(&t, &t, f);
+    bls12381_fq12_mul(r, &b, &t);
+}
+
 const struct curve CURVE_TABLE = {
     .id = CURVE_BLS12_381,
     .name = "bls12381",
@@ -82,4 +137,5 @@ const struct curve CURVE_TABLE = {
     .fr = &bls12381_fr_info,
     .generator = {{{BLS12381_G1_X, BLS12381_G1_Y}}, {{BLS12381_G2_X, BLS12381_G2_Y}}},
     CURVE_FUNCTIONS,
+    PAIRING_FUNCTIONS,
 };
