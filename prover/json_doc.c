@@ -1,5 +1,7 @@
 #include "prover/json_doc.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,15 +9,33 @@
 #include "prover/decimal.h"
 #include "prover/file_map.h"
 
+/* jansson calls a string for which it had no memory a syntax error: we look at its allocations ourselves. */
+static _Thread_local bool ran_out;
+
+static void *watched_malloc(size_t bytes)
+{
+    void *p = malloc(bytes);
+    ran_out |= p == NULL;
+    return p;
+}
+
+static void watch_jansson(void)
+{
+    json_set_alloc_funcs(watched_malloc, free);
+}
+
 int json_doc_parse(struct json_doc *doc, const char *name, const void *text, size_t bytes)
 {
     *doc = (struct json_doc){0};
     if (bytes == 0)
         return err_fail(-EBADMSG, "%s: is empty (0 bytes)", name);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_jansson);
+    ran_out = false;
     json_error_t at;
     /* jansson stops at 2048 levels (JSON_PARSER_MAX_DEPTH), a few hundred KiB of stack */
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &at);
-    if (!root && json_error_code(&at) == json_error_out_of_memory)
+    if (!root && ran_out)
         return err_fail(-ENOMEM, "%s: no memory to read it", name);
     if (!root)
         return err_fail(-EBADMSG, "%s: line %d, column %d: %s: expected JSON", name, at.line, at.column, at.text);

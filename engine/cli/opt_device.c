@@ -1,6 +1,7 @@
 #include "engine/cli/opt_device.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const struct argp_option options[] = {
     {"device", 'd', "NAME", 0,
@@ -14,6 +15,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct device_choice *choice = state->input;
     switch (key) {
     case 'd':
+        if (strcmp(arg, "auto") != 0 && strcmp(arg, "host") != 0 && strncmp(arg, "cuda:", 5) != 0)
+            argp_error(state, "--device takes auto, host or cuda:N, not \"%s\"", arg);
         choice->name = arg;
         return 0;
     case 't': {

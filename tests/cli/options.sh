@@ -15,8 +15,11 @@ for c in prove verify setup key; do
     [ -s "$scratch/more" ] && complain "$(cat "$scratch/more")"
 done
 . "$top/deploy/completion/penstock.bash"
-COMP_WORDS=(penstock ver) COMP_CWORD=1 _penstock
+set +u
+COMP_WORDS=(penstock ver) COMP_CWORD=1
+_penstock
 [ "${COMPREPLY[*]}" = verify ] || complain "ver completes to ${COMPREPLY[*]}"
-COMP_WORDS=(penstock key ch) COMP_CWORD=2 _penstock
+COMP_WORDS=(penstock key ch) COMP_CWORD=2
+_penstock
 [ "${COMPREPLY[*]}" = check ] || complain "key ch completes to ${COMPREPLY[*]}"
 finish

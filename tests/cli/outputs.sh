@@ -16,7 +16,7 @@ fi
 expect 0 prove - "$scratch/q.json"
 grep -q pi_a "$scratch/out" || complain "- is not standard output"
 mkfifo "$scratch/fifo"
-cat "$scratch/fifo" >"$scratch/through" &
+timeout 30 cat "$scratch/fifo" >"$scratch/through" &
 expect 0 prove "$scratch/fifo" "$scratch/q.json"
 wait
 grep -q pi_a "$scratch/through" || complain "nothing came through the pipe"

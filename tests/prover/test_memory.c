@@ -156,6 +156,8 @@ static void fail_each(int (*scenario)(void), long at_least)
         countdown = ++k;
         int rc = scenario();
         countdown = 0;
+        if (rc != 0 && rc != -ENOMEM)
+            print_error("allocation %ld failed: rc %d, \"%s\"\n", k, rc, pen_last_error());
         /* what only trims memory, or has another way, may go on without it */
         assert_true(rc == -ENOMEM || rc == 0);
         assert_true(rc == 0 || strlen(pen_last_error()) > 10);
