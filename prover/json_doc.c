@@ -9,7 +9,7 @@
 #include "prover/decimal.h"
 #include "prover/file_map.h"
 
-/* jansson calls a string for which it had no memory a syntax error: we look at its allocations ourselves. */
+/* Out of memory, jansson reports syntax errors, or succeeds with cut strings: we look at its allocations ourselves. */
 static _Thread_local bool ran_out;
 
 static void *watched_malloc(size_t bytes)
@@ -35,8 +35,10 @@ int json_doc_parse(struct json_doc *doc, const char *name, const void *text, siz
     json_error_t at;
     /* jansson stops at 2048 levels (JSON_PARSER_MAX_DEPTH), a few hundred KiB of stack */
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &at);
-    if (!root && ran_out)
+    if (ran_out) { /* also with a root: jansson loses characters of a string that it has no memory for */
+        json_decref(root);
         return err_fail(-ENOMEM, "%s: no memory to read it", name);
+    }
     if (!root)
         return err_fail(-EBADMSG, "%s: line %d, column %d: %s: expected JSON", name, at.line, at.column, at.text);
     doc->root = root;

@@ -65,14 +65,6 @@ void zkey_writer_begin(struct zkey_writer *w, uint32_t id, uint64_t bytes)
 static void uncompressed(const struct curve *cv, enum group g, uint8_t *out, const uint8_t *lem)
 {
     size_t coord = cv->point_bytes[g] / 2, parts = coord / cv->fq_bytes;
-    uint8_t any = 0;
-    for (size_t i = 0; i < 2 * coord; i++)
-        any |= lem[i];
-    if (!any) {
-        memset(out, 0, 2 * coord);
-        out[0] = 0x40;
-        return;
-    }
     for (size_t c = 0; c < 2; c++) {
         uint8_t plain[96];
         for (size_t k = 0; k < parts; k++)

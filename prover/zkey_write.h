@@ -1,5 +1,6 @@
 /* Writes the sections of a .zkey front to back, and keeps snarkjs's circuit hash on the way: BLAKE2b-512 over the
- * points in Zcash's uncompressed form (big-endian, c1 before c0, 0x40 for infinity), as `snarkjs zkey verify` forms it.
+ * points in Zcash's uncompressed form (big-endian, c1 before c0; but infinity is all zeros), as `snarkjs zkey verify`
+ * forms it.
  */
 #ifndef PROVER_ZKEY_WRITE_H
 #define PROVER_ZKEY_WRITE_H

@@ -6,6 +6,8 @@ command -v node >/dev/null && command -v npm >/dev/null || { echo "skipped: need
 penstock=$(realpath "$1")
 shift
 [ $# -gt 0 ] || set -- "$here/../data"
+roots=()
+for root in "$@"; do roots+=("$(realpath "$root")"); done
 modules=${PENSTOCK_INTEROP_MODULES:-$here/node_modules}
 [ -d "$modules/snarkjs" ] || (cd "$here" && npm install --silent --no-fund --no-audit)
-cd "$here" && exec node interop.mjs "$penstock" "$@"
+cd "$here" && exec node interop.mjs "$penstock" "${roots[@]}"
