@@ -3,15 +3,7 @@
 #include <string.h>
 
 #include "perf/err.h"
-#include "prover/proof_json.h"
-#include "prover/public_json.h"
-#include "prover/vk_json.h"
-
-static int judge(enum pen_verdict *verdict, enum pen_verdict v)
-{
-    *verdict = v;
-    return 0;
-}
+#include "prover/public_fold.h"
 
 /* A named point of the proof: in the group and not infinity, which would let part of the equation be skipped. */
 static enum pen_verdict judge_point(const struct curve *c, enum group group, const struct point *p, const char *name)
@@ -58,25 +50,16 @@ static enum pen_verdict judge_publics(const struct vk *vk, const struct publics 
     return PEN_VALID;
 }
 
-/* IC0 + sum of public_i IC_(i+1) */
-static struct point fold_publics(const struct vk *vk, const struct publics *publics)
+static int equation_holds(bool *holds, const struct vk *vk, const struct proof *p, const struct publics *publics)
 {
-    const struct curve *c = vk->curve;
-    struct point sum = vk->ic[0];
-    for (size_t i = 0; i < publics->n; i++) {
-        struct point term;
-        c->mul(GROUP_G1, &term, &vk->ic[i + 1], &publics->values[i]);
-        c->add(GROUP_G1, &sum, &sum, &term);
-    }
-    return sum;
-}
-
-static bool equation_holds(const struct vk *vk, const struct proof *p, const struct publics *publics)
-{
-    struct point g1[4] = {p->a, vk->alpha1, fold_publics(vk, publics), p->c};
+    struct point g1[4] = {p->a, vk->alpha1, {{0}}, p->c};
     struct point g2[4] = {p->b, vk->beta2, vk->gamma2, vk->delta2};
+    int rc = public_fold(&g1[2], vk, publics);
+    if (rc)
+        return rc;
     vk->curve->neg(GROUP_G1, &g1[0], &g1[0]);
-    return vk->curve->pairing_is_one(g1, g2, 4);
+    *holds = vk->curve->pairing_is_one(g1, g2, 4);
+    return 0;
 }
 
 int verify_groth16(enum pen_verdict *verdict, const struct vk *vk, const struct proof *p, const struct publics *publics)
@@ -86,9 +69,14 @@ int verify_groth16(enum pen_verdict *verdict, const struct vk *vk, const struct 
     enum pen_verdict v = judge_publics(vk, publics);
     if (v == PEN_VALID)
         v = judge_points(vk, p);
-    if (v == PEN_VALID && !equation_holds(vk, p, publics)) {
+    bool holds = true;
+    int rc = v == PEN_VALID ? equation_holds(&holds, vk, p, publics) : 0;
+    if (rc)
+        return rc;
+    if (!holds) {
         err_fail(0, "the pairing equation does not hold: not a proof for these public values and this key");
         v = PEN_FALSE;
     }
-    return judge(verdict, v);
+    *verdict = v;
+    return 0;
 }
