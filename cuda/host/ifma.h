@@ -79,7 +79,7 @@ IFMA_INLINE void ifma_store4(void *const row[8], const __m512i w[4])
     }
 }
 
-/* `words` words (a multiple of 4) of eight rows <-> word vectors */
+/* `words` words (4, 6, or multiples of 4 from 8 on) of eight rows <-> word vectors */
 IFMA_INLINE void ifma_load(__m512i *w, const void *const row[8], int words)
 {
     int at = 0;
@@ -90,8 +90,18 @@ IFMA_INLINE void ifma_load(__m512i *w, const void *const row[8], int words)
             w[at + i] = _mm512_loadu_si512((const uint64_t *)row[i] + at);
         ifma_transpose8(w + at);
     }
-    if (at < words) {
+    if (words - at == 6) {
+        __m512i t[8];
+        IFMA_UNROLL
+        for (int i = 0; i < 8; i++)
+            t[i] = _mm512_maskz_loadu_epi64(0x3f, (const uint64_t *)row[i] + at);
+        ifma_transpose8(t);
+        IFMA_UNROLL
+        for (int i = 0; i < 6; i++)
+            w[at + i] = t[i];
+    } else if (at < words) {
         const void *rest[8];
+        IFMA_UNROLL
         for (int i = 0; i < 8; i++)
             rest[i] = (const uint64_t *)row[i] + at;
         ifma_load4(w + at, rest);
@@ -110,8 +120,18 @@ IFMA_INLINE void ifma_store(void *const row[8], const __m512i *w, int words)
         for (int i = 0; i < 8; i++)
             _mm512_storeu_si512((uint64_t *)row[i] + at, t[i]);
     }
-    if (at < words) {
+    if (words - at == 6) {
+        __m512i t[8];
+        IFMA_UNROLL
+        for (int i = 0; i < 8; i++)
+            t[i] = i < 6 ? w[at + i] : _mm512_setzero_si512();
+        ifma_transpose8(t);
+        IFMA_UNROLL
+        for (int i = 0; i < 8; i++)
+            _mm512_mask_storeu_epi64((uint64_t *)row[i] + at, 0x3f, t[i]);
+    } else if (at < words) {
         void *rest[8];
+        IFMA_UNROLL
         for (int i = 0; i < 8; i++)
             rest[i] = (uint64_t *)row[i] + at;
         ifma_store4(rest, w + at);
