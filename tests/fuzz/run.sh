@@ -1,9 +1,9 @@
 #!/bin/sh
-# Fuzz every parser: run.sh SECONDS [TARGET...]   (targets: zkey wtns r1cs proof public vk verify)
+# Fuzz every parser: run.sh CPU_SECONDS [TARGET...]   (targets: zkey wtns r1cs proof public vk verify)
 # Builds with the preset `fuzz`, grows a corpus in build/fuzz/corpus, leaves what breaks a claim in tests/fuzz/findings,
 # and adds one line per target to tests/fuzz/LOG. Exit 1 when something was found.
 set -eu
-seconds=${1:?usage: run.sh SECONDS [TARGET...]}
+seconds=${1:?usage: run.sh CPU_SECONDS [TARGET...]}
 shift
 [ $# -gt 0 ] || set -- zkey wtns r1cs proof public vk verify
 here=$(cd "$(dirname "$0")" && pwd)
@@ -36,9 +36,12 @@ for target in "$@"; do
     set +f
     before=$(find "$here/findings/$target" -type f | wc -l)
     log=$build/fuzz_$target.log
-    "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=16384 -timeout=20 -rss_limit_mb=2048 \
-        -print_final_stats=1 -artifact_prefix="$here/findings/$target/" "$corpus" "$here/findings/$target" \
-        >"$log" 2>&1 || true
+    # libFuzzer counts wall time only; at the soft limit of CPU time the kernel sends SIGXCPU and it ends with its figures
+    (
+        ulimit -S -t "$seconds"
+        exec "$build/tests/fuzz/fuzz_$target" -max_len=16384 -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
+            -artifact_prefix="$here/findings/$target/" "$corpus" "$here/findings/$target"
+    ) >"$log" 2>&1 || true
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     cover=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)
     after=$(find "$here/findings/$target" -type f | wc -l)
