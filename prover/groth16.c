@@ -47,7 +47,7 @@ static int key_load(struct groth16_key *key, const struct groth16_key_opts *opts
     if (!rc)
         rc = csr_open(&key->csr, z);
     for (int i = 0; i < CSR_MATRICES && !rc; i++) {
-        struct matrix_args args = csr_matrix_args(key->csr, i, opts->resident);
+        struct matrix_args args = csr_matrix_args(key->csr, (enum csr_which)i, opts->resident);
         rc = ops->matrix_open(key->device, &key->matrix[i], &args);
     }
     for (int i = 0; i < GROTH16_PARTS && !rc; i++) {
