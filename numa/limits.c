@@ -186,12 +186,17 @@ int limits_read(struct limits *limits, const char *root)
     return rc;
 }
 
-bool limits_free_pages(uint64_t *pages, const struct limits *limits, const struct topo_node *node, enum topo_page page)
+const struct topo_pages *limits_pages(const struct limits *limits, const struct topo_node *node, enum topo_page page)
 {
-    const struct topo_pages *p = &node->pages[page];
     for (size_t i = 0; i < limits->nodes; i++)
         if (limits->node[i].os == node->os && limits->node[i].pages[page].free_known)
-            p = &limits->node[i].pages[page];
+            return &limits->node[i].pages[page];
+    return &node->pages[page];
+}
+
+bool limits_free_pages(uint64_t *pages, const struct limits *limits, const struct topo_node *node, enum topo_page page)
+{
+    const struct topo_pages *p = limits_pages(limits, node, page);
     *pages = p->free_known ? p->free : p->total;
     return p->free_known || p->total_known;
 }

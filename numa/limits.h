@@ -70,7 +70,10 @@ int limits_read(struct limits *limits, const char *root);
 /* Try each gated call with arguments that change nothing. Uses fork when `guarded`. */
 void limits_probe(struct limits_answer call[LIMITS_CALLS], bool guarded);
 
-/* Free pages of a size on a node: from the snapshot, else what the topology says (free, else total). False: unknown. */
+/* Pages of a size on a node: from the snapshot where it knows the free count, else what the topology says. */
+const struct topo_pages *limits_pages(const struct limits *limits, const struct topo_node *node, enum topo_page page);
+
+/* How many of them to count on: free, else total (a file records no free count). False: unknown. */
 bool limits_free_pages(uint64_t *pages, const struct limits *limits, const struct topo_node *node, enum topo_page page);
 
 /* How many pages of a size the cgroup still lets us have, and the file that says so. False: no limit. */

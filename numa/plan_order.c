@@ -55,10 +55,10 @@ static void choose_page(struct plan *plan, const struct plan_in *in)
     uint64_t large = sum_free(plan, in, TOPO_PAGE_1G), small = sum_free(plan, in, TOPO_PAGE_2M);
     bool shut = cgroup_shuts(in, TOPO_PAGE_1G);
     if (large > 0 && !shut) {
-        snprintf(plan->why_page, PLAN_WHY, "%llu pages of 1 GiB are free", (unsigned long long)large);
+        snprintf(plan->why_page, PLAN_WHY, "%llu pages of 1 GiB can be had", (unsigned long long)large);
     } else if (small > 0 && !cgroup_shuts(in, TOPO_PAGE_2M)) {
         plan->page = TOPO_PAGE_2M;
-        snprintf(plan->why_page, PLAN_WHY, "%s, %llu pages of 2 MiB are free",
+        snprintf(plan->why_page, PLAN_WHY, "%s, %llu pages of 2 MiB can be had",
                  shut ? "the cgroup allows no 1 GiB page" : "no 1 GiB page is free", (unsigned long long)small);
     } else {
         snprintf(plan->why_page, PLAN_WHY, "no huge page is free on any node that may be used");
@@ -86,6 +86,20 @@ static void find_cap(struct plan *plan, const struct plan_in *in)
     }
 }
 
+static void explain_node(struct plan_node *node, uint64_t pages, const struct topo_pages *from, enum topo_page page,
+                         uint64_t keep)
+{
+    int n;
+    if (!from->free_known && !from->total_known)
+        n = snprintf(node->why, PLAN_WHY, "nothing tells how many %s pages it has", topo_page_name(page));
+    else if (from->free_known)
+        n = snprintf(node->why, PLAN_WHY, "%llu free", (unsigned long long)pages);
+    else
+        n = snprintf(node->why, PLAN_WHY, "%llu in all, how many are free was not recorded", (unsigned long long)pages);
+    if (keep > 0)
+        snprintf(node->why + n, PLAN_WHY - (size_t)n, ", %llu kept for others", (unsigned long long)keep);
+}
+
 void plan_step_nodes(struct plan *plan, const struct plan_in *in)
 {
     for (size_t i = 0; i < plan->nodes; i++)
@@ -99,13 +113,7 @@ void plan_step_nodes(struct plan *plan, const struct plan_in *in)
         if (!node->usable)
             continue;
         node->available = pages > keep ? pages - keep : 0;
-        if (!known)
-            snprintf(node->why, PLAN_WHY, "nothing tells how many %s pages it has", topo_page_name(plan->page));
-        else if (keep > 0)
-            snprintf(node->why, PLAN_WHY, "%llu free, %llu kept for others", (unsigned long long)pages,
-                     (unsigned long long)keep);
-        else
-            snprintf(node->why, PLAN_WHY, "%llu free", (unsigned long long)pages);
+        explain_node(node, pages, limits_pages(in->limits, &in->topo->node[i], plan->page), plan->page, keep);
     }
     find_cap(plan, in);
 }
