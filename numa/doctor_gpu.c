@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "numa/doctor_check.h"
@@ -127,7 +126,8 @@ static bool all_on_first(const struct doctor_in *in)
 void doctor_check_node(struct doctor *doctor, const struct doctor_in *in, const char *check)
 {
     if (!in->plan || in->plan->gpus == 0) {
-        doctor_say(doctor, check, DOCTOR_OK, "no GPU to place");
+        doctor_say(doctor, check, in->topo->gpus ? DOCTOR_UNKNOWN : DOCTOR_OK, "%s",
+                   in->topo->gpus ? "there is no plan to look at" : "no GPU to place");
         return;
     }
     for (size_t g = 0; g < in->plan->gpus; g++) {

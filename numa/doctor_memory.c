@@ -60,7 +60,8 @@ void doctor_check_pages(struct doctor *doctor, const struct doctor_in *in, const
 void doctor_check_share(struct doctor *doctor, const struct doctor_in *in, const char *check)
 {
     if (!in->plan || in->plan->gpus == 0) {
-        doctor_say(doctor, check, DOCTOR_OK, "no GPU needs a share of pages");
+        doctor_say(doctor, check, in->topo->gpus ? DOCTOR_UNKNOWN : DOCTOR_OK, "%s",
+                   in->topo->gpus ? "there is no plan to look at" : "no GPU needs a share of pages");
         return;
     }
     for (size_t g = 0; g < in->plan->gpus; g++) {
