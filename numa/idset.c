@@ -96,7 +96,7 @@ int idset_parse(struct idset *set, const char *list)
     struct idset out = {{0}};
     const char *at = list;
     while (*at && *at != '\n') {
-        unsigned low, high;
+        unsigned low = 0, high;
         int rc = parse_id(&low, &at, list);
         if (rc)
             return rc;

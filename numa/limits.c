@@ -19,7 +19,7 @@ static void limit_lower(struct limit *limit, uint64_t value, const char *dir, co
     limit->value = value;
     /* long container paths: the end is what tells them apart */
     size_t len = strlen(dir), room = sizeof limit->file - strlen(name) - 2;
-    snprintf(limit->file, sizeof limit->file, "%s/%s", len > room ? dir + (len - room) : dir, name);
+    snprintf(limit->file, sizeof limit->file, "%.*s/%s", (int)room, len > room ? dir + (len - room) : dir, name);
 }
 
 /* One level of the hierarchy: room for huge pages, memory, CPU time. */
