@@ -53,6 +53,7 @@ struct pool_node {
     struct pool_node_opts opts;
     _Atomic uint64_t mapped_units;
     _Atomic unsigned small_count;
+    _Atomic int grow_rc;             /* of the last growth on demand */
     _Atomic uint64_t grow_failed_ns; /* when growth on demand failed last; 0: it did not */
     _Alignas(64) _Atomic(struct directory *) big;
     _Atomic(struct directory *) small;

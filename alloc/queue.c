@@ -4,8 +4,9 @@
 #include "perf/clock.h"
 #include "perf/err.h"
 
-/* After growth on demand has failed, leave the kernel alone for that long. */
-enum { GROW_AGAIN_NS = 1000 * 1000 * 1000 };
+/* After growth on demand has failed, leave the kernel alone for that long; the budget, whose answer changes with every
+ * job that ends, for less. */
+enum { GROW_AGAIN_NS = 1000 * 1000 * 1000, BUDGET_AGAIN_NS = 50 * 1000 * 1000 };
 
 static void front_publish(struct pool_node *pn)
 {
@@ -58,10 +59,20 @@ static bool node_has_arena(const struct pool_node *pn, unsigned units)
     return has;
 }
 
+static bool node_has_room(const struct pool_node *pn, unsigned units)
+{
+    return node_units(pn) + units <= pn->opts.max_units;
+}
+
+static uint64_t grow_again_ns(const struct pool_node *pn)
+{
+    return atomic_load(&pn->grow_rc) == -EAGAIN ? BUDGET_AGAIN_NS : GROW_AGAIN_NS;
+}
+
 static bool node_may_grow(const struct pool_node *pn, unsigned units)
 {
-    uint64_t mapped = node_units(pn), failed = atomic_load(&pn->grow_failed_ns);
-    return mapped + units <= pn->opts.max_units && (failed == 0 || clock_now_ns() - failed > GROW_AGAIN_NS);
+    uint64_t failed = atomic_load(&pn->grow_failed_ns);
+    return node_has_room(pn, units) && (failed == 0 || clock_now_ns() - failed > grow_again_ns(pn));
 }
 
 /* Can returns or growth ever serve this? */
@@ -70,6 +81,8 @@ static bool possible(struct pool *p, const struct pool_want *w, unsigned units)
     const struct pool_node *pn = &p->node[w->place];
     if (node_has_arena(pn, units) || node_may_grow(pn, units))
         return true;
+    if (node_has_room(pn, units) && atomic_load(&pn->grow_rc) == -EAGAIN)
+        return true; /* only the budget is in the way */
     for (unsigned i = 0; !w->local && i < pn->opts.n_borrow; i++)
         if (node_has_arena(&p->node[pn->opts.borrow[i]], units))
             return true;
@@ -147,6 +160,12 @@ static int wait_turn(struct pool *p, struct lease *out, const struct pool_want *
         if (got || rc) {
             stat_add(p, STAT_WAITED_NS, waited);
             return rc;
+        }
+        const struct pool_node *pn = &p->node[want->place];
+        if (node_has_room(pn, me->units)) { /* growth failed before, and may succeed later */
+            ask_for_help(p, want, me->units);
+            if (next > waited + grow_again_ns(pn))
+                next = waited + grow_again_ns(pn);
         }
         sys_futex_wait(&p->returns, seen, next == UINT64_MAX ? next : next - waited);
     }

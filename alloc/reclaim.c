@@ -332,6 +332,7 @@ static void help_run(struct pool *p)
         if (!(asked >> i & 1) || node_units(pn) >= pn->opts.max_units)
             continue;
         int rc = node_grow(p, i, room < p->opts.arena_units ? (unsigned)room : p->opts.arena_units);
+        atomic_store(&pn->grow_rc, rc);
         atomic_store(&pn->grow_failed_ns, rc ? clock_now_ns() : 0);
         if (rc) {
             why_set(p, pen_last_error());

@@ -56,6 +56,8 @@ static void *f_calloc(size_t n, size_t bytes)
 static void *f_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset)
 {
     DUE(ENOMEM, MAP_FAILED);
+    if (atomic_load(&fake.no_populate))
+        flags |= MAP_NORESERVE;
     void *p = sys_real.mmap(addr, bytes, prot, flags, fd, offset);
     if (p != MAP_FAILED)
         atomic_fetch_add(&fake.mapped_bytes, (long)bytes);
