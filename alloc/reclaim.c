@@ -1,5 +1,6 @@
 /* The reclaimer: the one thread on which arenas are made and end. A dead arena leaves its directory, a grace period
  * passes, then it is unregistered, and only if that succeeded unmapped. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,7 +84,7 @@ static void stall_end(struct pool *p, const char *stage, uint64_t begin_ns, uint
 static void why_set(struct pool *p, const char *why)
 {
     pthread_mutex_lock(&p->change);
-    strncpy(p->why, why, sizeof p->why - 1);
+    snprintf(p->why, sizeof p->why, "%s", why);
     pthread_mutex_unlock(&p->change);
 }
 
@@ -147,7 +148,7 @@ static void arena_reclaim(struct pool *p, struct arena *a)
         a->next = p->quarantine;
         p->quarantine = a;
         p->quarantined_bytes += bytes;
-        strncpy(p->why, pen_last_error(), sizeof p->why - 1);
+        snprintf(p->why, sizeof p->why, "%.*s", HUGEPAGE_WHY - 1, pen_last_error());
     } else {
         p->shrinks++;
     }
