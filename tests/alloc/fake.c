@@ -133,7 +133,10 @@ static int f_close(int fd)
 static int f_fstat(int fd, struct stat *st)
 {
     DUE(EIO, -1);
-    return sys_real.fstat(fd, st);
+    int rc = sys_real.fstat(fd, st);
+    if (rc == 0)
+        st->st_size += atomic_load(&fake.fstat_lies);
+    return rc;
 }
 
 static int f_fstatfs(int fd, struct statfs *st)
@@ -173,6 +176,12 @@ static long bend(long n)
 static ssize_t f_pread(int fd, void *buf, size_t bytes, off_t offset)
 {
     DUE(EIO, -1);
+    if (atomic_load(&fake.read_slow_us))
+        usleep((useconds_t)atomic_load(&fake.read_slow_us));
+    if (atomic_load(&fake.direct_read_errno) && fcntl(fd, F_GETFL) & O_DIRECT) {
+        errno = atomic_load(&fake.direct_read_errno);
+        return -1;
+    }
     ssize_t n = sys_real.pread(fd, buf, bytes, offset);
     long bent = n < 0 ? n : bend(n);
     if (n >= 0 && bent < 0) {
@@ -199,6 +208,8 @@ static int f_uring_submit(struct io_uring *ring)
 static int f_uring_wait(struct io_uring *ring, struct io_uring_cqe **cqe)
 {
     DUE(EINTR, -EINTR);
+    if (atomic_load(&fake.read_slow_us))
+        usleep((useconds_t)atomic_load(&fake.read_slow_us));
     int rc = sys_real.uring_wait(ring, cqe);
     if (rc == 0 && (*cqe)->res >= 0)
         (*cqe)->res = (int)bend((*cqe)->res);

@@ -27,6 +27,9 @@ struct fake {
     _Atomic unsigned long read_eio_at, read_short_at; /* n-th read of data fails with EIO, or is cut short */
     _Atomic unsigned long reads;
     _Atomic int uring_errno, direct_errno;
+    _Atomic long fstat_lies; /* files look that much longer */
+    _Atomic int read_slow_us;
+    _Atomic int direct_read_errno;     /* what reads on an O_DIRECT descriptor return */
     _Atomic unsigned long register_us; /* how long a registration takes */
 };
 extern struct fake fake;
