@@ -154,9 +154,9 @@ static int map_settle(struct hugepage_map *m, const struct hugepage_opts *o, boo
     bool refused;
     if (sys->madvise(m->map_addr, m->map_bytes, MADV_DONTFORK))
         return err_fail(-errno, "madvise(DONTFORK): %s", strerror(errno));
-    if (m->tier == TIER_THP && o->fd <= 0 && sys->madvise(m->base, m->bytes, MADV_HUGEPAGE))
+    if (m->tier == TIER_THP && !o->fd_page_bytes && sys->madvise(m->base, m->bytes, MADV_HUGEPAGE))
         return err_fail(-errno, "madvise(HUGEPAGE): %s", strerror(errno));
-    if (m->tier == TIER_4K && o->fd <= 0)
+    if (m->tier == TIER_4K && !o->fd_page_bytes)
         sys->madvise(m->base, m->bytes, MADV_NOHUGEPAGE); /* the tier's name is a promise; refused: better pages */
     int rc = map_bind(m, &refused);
     if (rc)
@@ -176,20 +176,20 @@ static int map_settle(struct hugepage_map *m, const struct hugepage_opts *o, boo
 
 static int tier_map(struct hugepage_map *m, const struct hugepage_opts *o, enum page_tier tier, bool last_tier)
 {
-    int rc = o->fd > 0 ? 0 : tier_possible(o, tier);
+    int rc = o->fd_page_bytes ? 0 : tier_possible(o, tier);
     if (rc)
         return rc;
-    int flags = o->fd > 0 ? MAP_SHARED : tiers[tier].map_flags | MAP_ANONYMOUS;
+    int flags = o->fd_page_bytes ? MAP_SHARED : tiers[tier].map_flags | MAP_ANONYMOUS;
     /* Small pages: map 2 MiB more and start at a boundary. The rest stays untouched and costs address space only. */
-    size_t slack = tier <= TIER_2M || o->fd > 0 ? 0 : ALIGN;
-    void *p = sys->mmap(NULL, o->bytes + slack, PROT_READ | PROT_WRITE, flags, o->fd > 0 ? o->fd : -1, 0);
+    size_t slack = tier <= TIER_2M || o->fd_page_bytes ? 0 : ALIGN;
+    void *p = sys->mmap(NULL, o->bytes + slack, PROT_READ | PROT_WRITE, flags, o->fd_page_bytes ? o->fd : -1, 0);
     if (p == MAP_FAILED)
         return short_of_pages(o, tier, "mmap", errno);
     m->map_addr = p;
     m->map_bytes = o->bytes + slack;
     m->base = slack ? (void *)(((uintptr_t)p + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1)) : p;
     m->bytes = o->bytes;
-    m->page_bytes = o->fd > 0 ? o->fd_page_bytes : tiers[tier].bytes;
+    m->page_bytes = o->fd_page_bytes ? o->fd_page_bytes : tiers[tier].bytes;
     m->tier = tier;
     rc = map_settle(m, o, last_tier);
     if (rc)
@@ -203,7 +203,7 @@ int hugepage_map(struct hugepage_map *out, const struct hugepage_opts *o)
     if (o->bytes == 0 || o->bytes % SMALL_PAGE)
         return err_fail(-EINVAL, "%zu bytes of DMA memory: expected a multiple of 4096", o->bytes);
     enum page_tier first = o->first, last = o->strict ? o->first : TIER_4K;
-    if (o->fd > 0)
+    if (o->fd_page_bytes)
         first = last = o->fd_page_bytes >= 1u << 30 ? TIER_1G : o->fd_page_bytes >= 2u << 20 ? TIER_2M : TIER_4K;
     int rc = 0;
     for (enum page_tier tier = first; tier <= last; tier++) {

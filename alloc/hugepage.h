@@ -20,8 +20,8 @@ struct hugepage_opts {
     bool strict;           /* only that tier */
     unsigned threads;      /* population; 0: up to 8, by size and CPUs */
     const cpu_set_t *cpus; /* the node's CPUs, for populating threads; NULL: not pinned */
-    int fd;                /* > 0: map this file (hugetlbfs, tmpfs) instead; its pages are the only tier */
-    size_t fd_page_bytes;
+    size_t fd_page_bytes;  /* not 0: map `fd` (hugetlbfs, tmpfs) instead; its pages of this size are the only tier */
+    int fd;
 };
 
 struct hugepage_map {
