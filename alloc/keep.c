@@ -64,7 +64,7 @@ static uint64_t file_bytes_for(uint64_t bytes, size_t page_bytes)
 static int try_ready(struct keep *k, const struct keep_opts *o)
 {
     struct stat st;
-    size_t page;
+    size_t page = 0;
     int rc = page_size(k->fd, k->path, &page);
     if (rc)
         return rc;
@@ -88,7 +88,7 @@ static int try_ready(struct keep *k, const struct keep_opts *o)
 /* Locked exclusively: make it ours and say so before the first byte changes. */
 static int begin_fill(struct keep *k, const struct keep_opts *o)
 {
-    size_t page;
+    size_t page = 0;
     int rc = page_size(k->fd, k->path, &page);
     if (rc)
         return rc;
