@@ -116,17 +116,17 @@ static void test_first_come_first_served(void **state)
     assert_int_equal(budget_take(b, &held, 50, NULL), 0);
     struct asker a[6];
     for (unsigned i = 0; i < 6; i++) {
-        a[i] = (struct asker){.budget = b, .bytes = i == 0 ? 90 : 10, .wait = {.wait_ns = UINT64_MAX}, .order = &order};
+        a[i] = (struct asker){.budget = b, .bytes = i == 0 ? 95 : 10, .wait = {.wait_ns = UINT64_MAX}, .order = &order};
         stand_in_line(&a[i], i + 1);
     }
-    /* 50 are free, five small ones would fit; they wait behind the big one. So does one that only tries. */
+    /* (95 leave no room for a small one: who returned first is then certain.) 50 are free, five small ones would fit; they wait behind the big one. So does one that only tries. */
     assert_int_equal(budget_try(b, &quick, 10), -EAGAIN);
     assert_int_equal(view(b).taken_bytes, 50);
-    assert_int_equal(view(b).waiting_bytes, 140);
+    assert_int_equal(view(b).waiting_bytes, 145);
     assert_int_equal(budget_give(&held, 50), 0);
     pthread_join(a[0].thread, NULL);
     assert_int_equal(a[0].place, 0);
-    assert_int_equal(budget_give(&a[0].share, 90), 0);
+    assert_int_equal(budget_give(&a[0].share, 95), 0);
     for (unsigned i = 1; i < 6; i++)
         pthread_join(a[i].thread, NULL);
     assert_int_equal(view(b).taken_bytes, 50);
