@@ -119,7 +119,7 @@ bool gpu_nvml_cuda(const struct gpu_nvml *nvml, int *version)
 
 void gpu_nvml_localities(struct topology *topo, const char *library)
 {
-    struct gpu_nvml *nvml;
+    struct gpu_nvml *nvml = NULL;
     if ((library && !library[0]) || gpu_nvml_open(&nvml, library))
         return;
     for (size_t i = 0; i < topo->gpus; i++)

@@ -132,7 +132,7 @@ int place_range_check(const struct place_ops *ops, struct place_report *report, 
 int place_range(const struct place_ops *ops, struct place_report *report, void *addr, size_t bytes, size_t page_bytes,
                 int node, const struct idset *node_cpus)
 {
-    struct place_report out;
+    struct place_report out = {.elsewhere_node = -1};
     int rc = place_range_bind(ops, &out, addr, bytes, node);
     if (rc)
         return rc;

@@ -168,9 +168,10 @@ int plan_step_cpus(struct plan *plan, const struct plan_in *in)
     s.lends = calloc(plan->nodes + 1, sizeof *s.lends);
     s.base = calloc(plan->gpus + 1, sizeof *s.base);
     s.core = calloc(topo->cores + 1, sizeof *s.core);
-    int rc =
-        s.node_cpus && s.lends && s.base && s.core ? 0 : err_fail(-ENOMEM, "no memory to plan %zu cores", topo->cores);
-    if (rc == 0) {
+    int rc = 0;
+    if (!s.node_cpus || !s.lends || !s.base || !s.core) {
+        rc = err_fail(-ENOMEM, "no memory to plan %zu cores", topo->cores);
+    } else {
         for (size_t i = 0; i < plan->nodes; i++)
             s.node_cpus[i] = idset_and(&topo->node[i].cpus, &s.usable);
         for (size_t g = 0; g < plan->gpus; g++)

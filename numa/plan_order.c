@@ -139,7 +139,7 @@ static struct rank rank_of(const struct plan *plan, const struct plan_in *in, co
             {cpuless, bandwidth_step(gb, best_gb), -(long)plan->node[node].available, topo->node[node].os}};
     size_t home = (size_t)gpu->home;
     return (struct rank){{node != home, cpuless, bandwidth_step(gb, best_gb),
-                          plan_ring(topo, home, node) * 1000 + (long)topo_distance(topo, home, node),
+                          (long)plan_ring(topo, home, node) * 1000 + (long)topo_distance(topo, home, node),
                           plan_gpus_at(plan, node) > 0, topo->node[node].os}};
 }
 

@@ -35,7 +35,7 @@ static int read_va(char *out, size_t cap, const char *root, const char *fmt, va_
     if (n < 0 || (size_t)n >= sizeof path)
         return -ENAMETOOLONG;
     int m = vsnprintf(path + n, sizeof path - (size_t)n, fmt, ap);
-    if (m < 0 || (size_t)(n + m) >= sizeof path)
+    if (m < 0 || (size_t)n + (size_t)m >= sizeof path)
         return -ENAMETOOLONG;
     return read_path(out, cap, path);
 }

@@ -143,7 +143,7 @@ int topo_open(struct topology **topo_p, const struct topo_opts *opts)
     struct topology *topo = calloc(1, sizeof *topo);
     if (!topo)
         return err_fail(-ENOMEM, "no memory for a topology");
-    hwloc_topology_t hw;
+    hwloc_topology_t hw = NULL;
     int rc = hwloc_open(&hw, opts->path, folder);
     if (rc)
         goto undo_topo;
