@@ -66,7 +66,8 @@ mount -t cgroup2 none /sys/fs/cgroup
 read up rest < /proc/uptime
 echo; echo "@@guest up \$up"
 cd /tmp; $quoted 2>&1
-echo "@@guest exit \$?"
+code=\$?
+echo; echo "@@guest exit \$code"
 poweroff -f
 INIT
 chmod +x "$root/init"
@@ -106,20 +107,24 @@ four-node)
 esac
 
 # --- run --------------------------------------------------------------------------------------------------------------
+# nokaslr: a kernel placed at random in node 0 sometimes leaves no free aligned 1 GiB there.
 started=$(date +%s)
 timeout "${GUEST_SECONDS:-300}" qemu-system-x86_64 -machine q35 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -cpu max "$@" \
     -kernel "$kernel" -initrd "$work/initrd" \
-    -append "console=ttyS0 panic=-1 quiet hugepagesz=1G hugepages=$pages ${GUEST_APPEND:-}" \
+    -append "console=ttyS0 panic=-1 quiet nokaslr hugepagesz=1G hugepages=$pages ${GUEST_APPEND:-}" \
     -display none -vga none -nic none -no-reboot -serial stdio -monitor none </dev/null 2>"$work/qemu.err" |
     tr -d '\r' | tee "$work/console" |
-    awk '/^@@guest up/ {on = 1; next} /^@@guest exit/ {on = 0} on {print; fflush()}'
+    awk '/^@@guest up/ {on = 1; next}
+         /^@@guest exit/ {if (have && held != "") print held; on = have = 0} # the empty line is ours
+         on {if (have) print held; held = $0; have = 1; fflush()}
+         END {if (on && have) print held}'
 took=$(($(date +%s) - started))
 up=$(sed -n 's/^@@guest up //p' "$work/console" | head -1)
 code=$(sed -n 's/^@@guest exit //p' "$work/console" | tail -1)
 echo "qemu.sh: $machine: ${up:-no} s to user space (guest clock), $took s in all" >&2
 if [ -z "$code" ]; then
     echo "qemu.sh: the guest ended without an exit code; its last words:" >&2
-    tail -5 "$work/console" "$work/qemu.err" >&2
+    cat "$work/console" "$work/qemu.err" | tail -n 5 >&2
     exit 70
 fi
 exit "$code"
