@@ -89,7 +89,8 @@ void pool_stop(struct pool *p);
  * thread. */
 int pool_take(struct pool *p, struct lease *out, const struct pool_want *want);
 
-/* Give back, empty the lease. Nothing happens for an empty one. -EBUSY while copies are in flight. Any thread. */
+/* Give back, empty the lease. Nothing happens for an empty one. -EBUSY while copies are in flight. -ENOMEM: the
+ * first call of a thread for which no record can be had; the lease is as it was. Any thread. */
 int pool_give(struct pool *p, struct lease *lease);
 
 /* Let waiting threads look at their cancel flags. */

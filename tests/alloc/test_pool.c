@@ -536,15 +536,14 @@ static void test_take_during_shrink(void **state)
     assert_int_equal(pool_take(p, &l, &w), 0); /* asks for growth on the next miss: 100 ms on the reclaimer */
     struct lease m = {0};
     assert_int_equal(pool_take(p, &m, &w), -EAGAIN);
-    uint64_t t0 = clock_now_ns(), worst = 0;
-    while (clock_now_ns() - t0 < 50 * MS) {
-        uint64_t a = clock_now_ns();
+    uint64_t t0 = clock_now_ns();
+    unsigned rounds = 0;
+    while (clock_now_ns() - t0 < 50 * MS) { /* half of the registration's time */
         assert_int_equal(pool_give(p, &l), 0);
         assert_int_equal(pool_take(p, &l, &w), 0);
-        uint64_t d = clock_now_ns() - a;
-        worst = d > worst ? d : worst;
+        rounds++;
     }
-    assert_true(worst < 40 * MS); /* never as long as the registration */
+    assert_true(rounds > 20); /* behind a lock it would be one */
     pool_give(p, &l);
     assert_int_equal(pool_close(p), 0);
 }
