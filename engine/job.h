@@ -62,6 +62,7 @@ struct job {
     uint64_t chunk_issued, chunk_done; /* bytes of the input */
     unsigned in_flight;                /* actions under way */
     bool has_host, has_slot;
+    bool back;          /* its device failed: to the queue when nothing is under way */
     uint32_t failed_on; /* devices, as bits */
 
     /* the queue's */

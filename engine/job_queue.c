@@ -384,12 +384,12 @@ static void job_stop(struct job_queue *q, struct job *j, enum job_state as, int 
     j->stop_as = as;
     j->rc = rc;
     snprintf(j->why, sizeof j->why, "%.250s", why);
-    (void)job_queue_stopped(q, j, now_ns);
+    if (j->state == JOB_QUEUED) /* the scheduler ends the others, when it has taken its things back */
+        (void)job_queue_stopped(q, j, now_ns);
 }
 
 bool job_queue_stopped(struct job_queue *q, struct job *j, uint64_t now_ns)
 {
-    /* a running one still has things of the scheduler, which ends it after taking them back */
     if (!j->stop || job_over(j->state) || j->in_flight || j->has_host || j->has_slot)
         return false;
     job_end(q, j, j->stop_as, j->rc, j->why, now_ns);
@@ -482,6 +482,11 @@ bool job_queue_empty(const struct job_queue *q)
 struct job *job_queue_running(const struct job_queue *q, const struct job *after)
 {
     return after ? after->next : q->running.first;
+}
+
+struct job *job_queue_waiting(const struct job_queue *q, enum job_class class, const struct job *after)
+{
+    return after ? after->next : q->waiting[class].first;
 }
 
 void job_queue_read(const struct job_queue *q, struct job_queue_view *view)

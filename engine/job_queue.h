@@ -85,5 +85,7 @@ void job_queue_read(const struct job_queue *q, struct job_queue_view *view);
 
 /* Running jobs, in no order; NULL begins and ends. */
 struct job *job_queue_running(const struct job_queue *q, const struct job *after);
+/* Waiting jobs of a class, oldest first. */
+struct job *job_queue_waiting(const struct job_queue *q, enum job_class class, const struct job *after);
 
 #endif
