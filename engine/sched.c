@@ -337,7 +337,8 @@ static void action_succeeded(struct sched *s, const struct action *a, uint64_t n
     case LANE_COPY:
         j->chunk_done += a->bytes;
         if (j->chunk_done == j->bytes) {
-            give_host(s, j);
+            if (!s->opts.hold_host)
+                give_host(s, j);
             (void)job_queue_move(s->queue, j, JOB_COMPUTING, now_ns);
         }
         break;

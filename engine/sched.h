@@ -38,6 +38,7 @@ struct sched_opts {
     unsigned tokens;        /* under way on one shared uplink; 0: 2 */
     unsigned ahead;         /* jobs of one device at a time, up to SCHED_AHEAD; 0: 4; one more for critical ones */
     unsigned max_tries;     /* devices that a job is tried on; 0: 3 */
+    bool hold_host;         /* leases are kept until the job ends (mapped inputs, needed for a second opinion) */
     unsigned max_faults;    /* in a row until a device is down; 0: 3 */
     /* Its lease or its slot is free again: give it back. Must not call the scheduler. */
     void (*release)(void *ctx, struct job *job, bool host, bool slot);
