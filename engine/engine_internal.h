@@ -51,7 +51,8 @@ struct task {
     pthread_mutex_t slot_lock; /* two chunks of one job may begin at once */
     struct dbuf slot;
     struct groth16_sums sums;
-    bool rescue, device_fault; /* no sums came from the device */
+    _Atomic bool rescue; /* two chunks may fail at once */
+    bool device_fault;   /* no sums came from the device */
     char *proof_json, *public_json;
     struct task *next; /* in the trash */
 };

@@ -39,6 +39,7 @@ static int read_produced(struct task *t)
 static int work_read(struct task *t)
 {
     work_input_close(t); /* of an earlier try on another device */
+    t->rescue = false;
     if (t->source == SOURCE_PRODUCER)
         return read_produced(t);
     int rc = t->source == SOURCE_FILE ? wtns_open(&t->wtns, t->path)
@@ -92,9 +93,29 @@ void work_slot_give(struct pen_engine *e, struct task *t, unsigned device)
     t->slot = (struct dbuf){0};
 }
 
+static unsigned devices_of(const struct pen_engine *e, const struct circuit *c)
+{
+    unsigned n = 0;
+    for (unsigned d = 0; d < e->gpus; d++)
+        n += c->on[d].key != NULL;
+    return n;
+}
+
+/* A device failed. Where it is the only one for its circuit the job goes on, and its fold lane computes on the host. */
+static int rescue(const struct pen_engine *e, struct task *t, int rc)
+{
+    if (devices_of(e, t->circuit) > 1 || rc == -EINVAL)
+        return rc;
+    log_line(LOG_WARN, "%s; the host will compute this proof", pen_last_error());
+    t->rescue = true;
+    return 0;
+}
+
 static int work_copy(struct pen_engine *e, struct lane_thread *lane, struct task *t, const struct action *a)
 {
     struct device *d = e->gpu[a->device].device;
+    if (t->rescue)
+        return 0;
     int rc = slot_take(e, t, a->device);
     if (!rc && !lane->stream)
         rc = d->ops->stream_open(d, &lane->stream, NULL);
@@ -106,25 +127,15 @@ static int work_copy(struct pen_engine *e, struct lane_thread *lane, struct task
         d->ops->stream_close(lane->stream);
         lane->stream = NULL;
     }
-    if (!rc)
-        count_add(COUNT_H2D_BYTES, a->bytes);
-    return rc;
+    if (rc)
+        return rescue(e, t, rc);
+    count_add(COUNT_H2D_BYTES, a->bytes);
+    return 0;
 }
 
-static unsigned devices_of(const struct pen_engine *e, const struct circuit *c)
-{
-    unsigned n = 0;
-    for (unsigned d = 0; d < e->gpus; d++)
-        n += c->on[d].key != NULL;
-    return n;
-}
-
-/* A device that is the only one for its circuit and fails: the fold lane computes on the host. */
 static int work_compute(struct pen_engine *e, struct task *t, const struct action *a)
 {
     struct groth16_key *key = t->circuit->on[a->device].key;
-    if (a->step == 0)
-        t->rescue = false;
     if (t->rescue)
         return 0;
     int rc = groth16_step(key, &t->sums, t->slot, a->step);
@@ -134,11 +145,7 @@ static int work_compute(struct pen_engine *e, struct task *t, const struct actio
     err_copy(why);
     bool usable = groth16_key_reset(key) == 0;
     err_set(why);
-    if (devices_of(e, t->circuit) > 1 || rc == -EINVAL)
-        return usable ? rc : -ENODEV;
-    log_line(LOG_WARN, "%s; the host will compute this proof", why);
-    t->rescue = true;
-    return 0;
+    return rescue(e, t, usable || rc == -EINVAL ? rc : -ENODEV);
 }
 
 /* The sums once more on a host device of our own, one job at a time: this is rare and takes all CPUs. */

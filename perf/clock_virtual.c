@@ -25,7 +25,7 @@ struct actor {
 
 struct clock_virtual {
     struct clock_source source;
-    pthread_mutex_t lock; /* recursive: timers wake while it is held */
+    pthread_mutex_t lock; /* recursive: a join waits with it */
     uint64_t now_ns, seed, order, switches;
     struct actor *actors;
     struct clock_timer *timers;
@@ -85,6 +85,31 @@ static _Noreturn void report_stuck(struct clock_virtual *c)
     abort();
 }
 
+/* Timers have locks of their own, under which they may ask for the time: they are called without ours. Nobody runs
+ * meanwhile. */
+static uint64_t timers_next(struct clock_virtual *c)
+{
+    uint64_t due_ns = CLOCK_NEVER;
+    pthread_mutex_unlock(&c->lock);
+    for (struct clock_timer *t = c->timers; t; t = t->next) {
+        uint64_t next_ns = t->next_ns(t->ctx);
+        due_ns = next_ns < due_ns ? next_ns : due_ns;
+    }
+    pthread_mutex_lock(&c->lock);
+    return due_ns;
+}
+
+static void timers_fire(struct clock_virtual *c)
+{
+    uint64_t now_ns = c->now_ns;
+    pthread_mutex_unlock(&c->lock);
+    for (struct clock_timer *t = c->timers; t; t = t->next) {
+        if (t->next_ns(t->ctx) <= now_ns)
+            t->fire(t->ctx, now_ns);
+    }
+    pthread_mutex_lock(&c->lock);
+}
+
 /* Nobody can run: let time pass until somebody can. */
 static void time_pass(struct clock_virtual *c)
 {
@@ -93,19 +118,13 @@ static void time_pass(struct clock_virtual *c)
         if (a->state == ACTOR_WAITING && a->until_ns < due_ns)
             due_ns = a->until_ns;
     }
-    for (struct clock_timer *t = c->timers; t; t = t->next) {
-        uint64_t next_ns = t->next_ns(t->ctx);
-        if (next_ns < due_ns)
-            due_ns = next_ns;
-    }
+    uint64_t timer_ns = timers_next(c);
+    due_ns = timer_ns < due_ns ? timer_ns : due_ns;
     if (due_ns == CLOCK_NEVER)
         report_stuck(c);
     if (due_ns > c->now_ns)
         c->now_ns = due_ns;
-    for (struct clock_timer *t = c->timers; t; t = t->next) {
-        if (t->next_ns(t->ctx) <= c->now_ns)
-            t->fire(t->ctx, c->now_ns);
-    }
+    timers_fire(c);
     for (struct actor *a; (a = waiting_first(c, NULL, c->now_ns)) != NULL;)
         actor_ready(c, a, true);
 }
