@@ -6,6 +6,7 @@
 #include "engine/engine_internal.h"
 #include "perf/clock.h"
 #include "perf/err.h"
+#include "perf/log.h"
 
 static const char *const default_devices[] = {"auto"};
 
@@ -53,6 +54,29 @@ static void on_change(void *ctx, struct job *job, enum job_state to)
     e->event[e->events++ % ENGINE_EVENTS] = (struct pen_event){e->events, job->id, (enum pen_state)to, clock_now_ns()};
     clock_broadcast(&e->clients);
     clock_signal(&e->timer);
+}
+
+static int trace_open(struct pen_engine *e, const char *path)
+{
+    if (!path)
+        return 0;
+    e->trace_path = strdup(path);
+    if (!e->trace_path)
+        return err_fail(-ENOMEM, "no memory for a path");
+    return span_list_open(&e->spans, ENGINE_SPANS);
+}
+
+static void trace_close(struct pen_engine *e)
+{
+    FILE *f = e->spans ? fopen(e->trace_path, "w") : NULL;
+    if (e->spans && (!f || span_write_trace(e->spans, f)))
+        log_line(LOG_ERROR, "%s: the trace could not be written", e->trace_path);
+    if (e->spans && span_dropped(e->spans))
+        log_line(LOG_WARN, "%s: the last %zu spans are missing", e->trace_path, span_dropped(e->spans));
+    if (f)
+        fclose(f);
+    span_list_close(e->spans);
+    free(e->trace_path);
 }
 
 static int devices_adopt(struct pen_engine *e, struct device *const *devices, unsigned n)
@@ -123,6 +147,7 @@ int engine_open_on(struct pen_engine **engine_p, const struct pen_engine_opts *o
     rc = rc ? rc : clock_cond_open(&e->clients);
     rc = rc ? rc : clock_cond_open(&e->timer);
     rc = rc ? rc : devices ? devices_adopt(e, devices, n) : devices_open(e, o);
+    rc = rc ? rc : trace_open(e, o->trace_path);
     rc = rc ? rc : core_open(e, o);
     rc = rc ? rc : lanes_start(e);
     if (rc)
@@ -175,6 +200,7 @@ void pen_engine_close(struct pen_engine *e)
     if (e->timing)
         cancel_all(e);
     lanes_stop(e);
+    trace_close(e);
     for (int i = 0; i < ENGINE_CIRCUITS; i++) {
         if (e->circuit[i])
             circuit_close(e, e->circuit[i]);
@@ -383,7 +409,11 @@ int pen_engine_stats(struct pen_engine *e, struct pen_stats *stats)
                                 .cancelled = q.ended[JOB_CANCELLED],
                                 .retries = s.retries,
                                 .queue_bytes = q.bytes,
-                                .input_bytes = s.host_used};
+                                .input_bytes = s.host_used,
+                                .read_s = (double)e->busy_ns[LANE_READ] * 1e-9,
+                                .copy_s = (double)e->busy_ns[LANE_COPY] * 1e-9,
+                                .compute_s = (double)e->busy_ns[LANE_COMPUTE] * 1e-9,
+                                .fold_s = (double)e->busy_ns[LANE_FOLD] * 1e-9};
     for (int c = 0; c < JOB_CLASSES; c++)
         stats->waiting += q.waiting[c];
     for (unsigned d = 0; d < e->gpus; d++) {

@@ -8,7 +8,7 @@
 #include "penstock/engine.h"
 #include "prover/groth16.h"
 
-enum { ENGINE_COPIES = 2, ENGINE_EVENTS = 4096, ENGINE_CIRCUITS = 64, ENGINE_SPARE = 4 };
+enum { ENGINE_COPIES = 2, ENGINE_EVENTS = 4096, ENGINE_CIRCUITS = 64, ENGINE_SPARE = 4, ENGINE_SPANS = 1 << 20 };
 enum { LANE_THREADS = LANES + ENGINE_COPIES - 1 };
 
 struct engine_gpu {
@@ -61,6 +61,7 @@ struct lane_thread {
     struct pen_engine *engine;
     unsigned device;
     enum lane lane;
+    char name[24];         /* "gpu0 copy": of its spans */
     struct stream *stream; /* copy lanes */
     pthread_t thread;
 };
@@ -82,6 +83,9 @@ struct pen_engine {
     struct task *trash; /* inputs and tasks to free, without the lock */
     pthread_mutex_t rescue_lock;
     unsigned host_threads;
+    uint64_t busy_ns[LANES];
+    struct span_list *spans; /* NULL: no trace */
+    char *trace_path;
 };
 
 /* pen_engine_open over devices that are open already (simulated ones); the engine closes them, also when it fails. */

@@ -1,5 +1,6 @@
 /* The threads: per device one for each lane, two for copies so that one chunk is always queued behind another, and one
  * timer for deadlines and for results that were kept long enough. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/engine_internal.h"
@@ -44,9 +45,17 @@ static void *lane_main(void *arg)
         }
         lanes_wake(e); /* what was taken here may let another lane or device take its own */
         pthread_mutex_unlock(&e->lock);
+        struct span span = {.stage = lane_names[t->lane],
+                            .lane = t->name,
+                            .job = a.job->id,
+                            .begin_ns = clock_now_ns(),
+                            .bytes = a.bytes};
         int rc = work_do(e, t, &a);
+        span.end_ns = clock_now_ns();
+        span_add(e->spans, &span);
         pthread_mutex_lock(&e->lock);
-        sched_done(e->sched, &a, rc, clock_now_ns());
+        e->busy_ns[t->lane] += span.end_ns - span.begin_ns;
+        sched_done(e->sched, &a, rc, span.end_ns);
         lanes_wake(e);
         trash_empty(e);
     }
@@ -80,6 +89,7 @@ static int lane_start(struct pen_engine *e, unsigned device, enum lane lane)
 {
     struct lane_thread *t = &e->thread[e->threads];
     *t = (struct lane_thread){.engine = e, .device = device, .lane = lane};
+    snprintf(t->name, sizeof t->name, "gpu%u %s", device, lane_names[lane]);
     int rc = clock_thread_open(&t->thread, lane_main, t);
     if (!rc)
         e->threads++;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,6 +253,31 @@ static void test_events(void **state)
     pen_engine_close(e);
 }
 
+/* One span for each read, copy, step and fold, and the lanes' times in the statistics. */
+static void test_trace(void **state)
+{
+    (void)state;
+    char file[] = "/tmp/penstock-trace-XXXXXX";
+    close(mkstemp(file));
+    struct pen_engine *e = open_engine((struct pen_engine_opts){.trace_path = file});
+    const char *c = "bn128/mult";
+    uint64_t job[3];
+    load_all(e);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pen_submit_file(e, &job[i], c, path(c, ".wtns"), NULL), 0);
+    for (int i = 0; i < 3; i++)
+        expect_proof(e, job[i], c);
+    struct pen_stats s;
+    assert_int_equal(pen_engine_stats(e, &s), 0);
+    assert_true(s.read_s > 0 && s.copy_s > 0 && s.compute_s > 0 && s.fold_s > 0);
+    pen_engine_close(e);
+    json_t *trace = json_load_file(file, 0, NULL);
+    assert_non_null(trace);
+    assert_int_equal(json_array_size(json_object_get(trace, "traceEvents")), 3 * (1 + 1 + 3 + 1));
+    json_decref(trace);
+    unlink(file);
+}
+
 /* SIGTERM killed queued jobs silently there (4.4.36): closing ends every job, whatever stage it is in. */
 static void fault_close_with_jobs_inside(void **state)
 {
@@ -277,6 +303,7 @@ int main(void)
         cmocka_unit_test(fault_result_not_checked),
         cmocka_unit_test(test_queue_rules),
         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_trace),
         cmocka_unit_test(fault_close_with_jobs_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,7 @@ struct pen_engine_opts {
     unsigned max_jobs;            /* waiting and running; 0: 1024 */
     uint64_t max_queue_bytes;     /* sum of their witnesses; 0: no limit */
     uint64_t keep_ms;             /* results are kept for so long; 0: 10 minutes */
+    const char *trace_path;       /* NULL, or: when it closes, the engine writes a Chrome trace of all lanes there */
 };
 
 /* -ENODEV: no such device; -EINVAL; -ENOMEM. Takes the time that opening the devices takes. */
@@ -118,7 +119,8 @@ struct pen_stats {
     unsigned devices, devices_down, circuits;
     unsigned waiting, running, kept;
     uint64_t submitted, joined, refused, done, failed, cancelled, retries, device_faults;
-    uint64_t queue_bytes, input_bytes; /* now */
+    uint64_t queue_bytes, input_bytes;        /* now */
+    double read_s, copy_s, compute_s, fold_s; /* that the lanes of all devices were at work */
 };
 PEN_API int pen_engine_stats(struct pen_engine *engine, struct pen_stats *stats);
 
