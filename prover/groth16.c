@@ -22,6 +22,7 @@ struct groth16_key {
     /* | w: n_vars scalars |   | a: n | b: n | c: n |   the three run through the transforms as one batch */
     struct dbuf w, abc;
     bool drop_pages;
+    struct span_list *spans;
 };
 
 static size_t domain_bytes(const struct zkey *z)
@@ -56,7 +57,7 @@ static int key_load(struct groth16_key *key, const struct groth16_key_opts *opts
             .curve = z->curve, .group = p->group, .points = p->data, .n = p->n, .resident = opts->resident};
         rc = ops->bases_open(key->device, &key->bases[i], &args);
     }
-    if (!rc)
+    if (!rc && !opts->own_inputs)
         rc = ops->alloc(key->device, &key->w, (size_t)z->n_vars * sizeof(struct scalar));
     if (!rc)
         rc = ops->alloc(key->device, &key->abc, 3 * domain_bytes(z));
@@ -74,6 +75,7 @@ int groth16_key_open(struct groth16_key **key_p, struct device *device, const st
     key->device = device;
     key->zkey = zkey;
     key->drop_pages = opts->drop_pages;
+    key->spans = opts->spans;
     int rc = key_load(key, opts);
     if (rc)
         groth16_key_close(key);
@@ -120,7 +122,7 @@ static void part_drop(const struct groth16_key *key, enum groth16_part part)
 }
 
 /* A, B1, B2 and L share the witness. B1 and B2 need the same digits; one call lets the device see that. */
-static int compute_witness_sums(struct groth16_key *key, struct groth16_sums *sums)
+static int compute_witness_sums(struct groth16_key *key, struct groth16_sums *sums, struct dbuf w)
 {
     const struct device_ops *ops = key->device->ops;
     const struct zkey *z = key->zkey;
@@ -130,7 +132,7 @@ static int compute_witness_sums(struct groth16_key *key, struct groth16_sums *su
         sets[i].first = i == PART_L ? z->n_public + 1 : 0;
         sets[i].result = &sums->part[i];
     }
-    struct msm_args args = {.curve = z->curve, .scalars = key->w, .n = z->n_vars, .sets = sets, .n_sets = PART_H};
+    struct msm_args args = {.curve = z->curve, .scalars = w, .n = z->n_vars, .sets = sets, .n_sets = PART_H};
     int rc = ops->msm(key->stream, &args);
     if (!rc)
         rc = ops->stream_sync(key->stream); /* `sets` ends here */
@@ -140,15 +142,15 @@ static int compute_witness_sums(struct groth16_key *key, struct groth16_sums *su
 }
 
 /* a, b on the domain from the matrices, c = a b; all three carried to the coset; a b - c there, plain, into a. */
-static int compute_quotient(struct groth16_key *key)
+static int compute_quotient(struct groth16_key *key, struct dbuf w)
 {
     const struct device_ops *ops = key->device->ops;
     const struct zkey *z = key->zkey;
     size_t bytes = domain_bytes(z);
     struct dbuf a = dbuf_at(key->abc, 0, bytes), b = dbuf_at(key->abc, bytes, bytes),
                 c = dbuf_at(key->abc, 2 * bytes, bytes);
-    struct spmv_args spmv[CSR_MATRICES] = {{key->matrix[CSR_A], key->w, a, z->domain_size},
-                                           {key->matrix[CSR_B], key->w, b, z->domain_size}};
+    struct spmv_args spmv[CSR_MATRICES] = {{key->matrix[CSR_A], w, a, z->domain_size},
+                                           {key->matrix[CSR_B], w, b, z->domain_size}};
     struct pointwise_args mul = {.curve = z->curve, .op = POINTWISE_MUL, .out = c, .a = a, .b = b, .n = z->domain_size};
     struct ntt_coset_args coset = {.curve = z->curve, .data = key->abc, .log_n = z->log_domain, .batch = 3};
     z->curve->fr_root(&coset.root, z->log_domain);
@@ -201,11 +203,11 @@ int groth16_compute(struct groth16_key *key, struct groth16_sums *sums, const st
         progress(ctx, "witness sums", 0.02);
     /* the witness sums first: the transforms' buffers are not touched before the key's pages were given back */
     if (!rc)
-        rc = compute_witness_sums(key, sums);
+        rc = compute_witness_sums(key, sums, key->w);
     if (!rc && progress)
         progress(ctx, "quotient", 0.65);
     if (!rc)
-        rc = compute_quotient(key);
+        rc = compute_quotient(key, key->w);
     if (!rc && progress)
         progress(ctx, "quotient sum", 0.7);
     if (!rc)
@@ -213,6 +215,33 @@ int groth16_compute(struct groth16_key *key, struct groth16_sums *sums, const st
     if (!rc && progress)
         progress(ctx, "verify", 0.98);
     return rc;
+}
+
+int groth16_step(struct groth16_key *key, struct groth16_sums *sums, struct dbuf w, unsigned step)
+{
+    switch (step) {
+    case 0:
+        memset(sums, 0, sizeof *sums);
+        return compute_witness_sums(key, sums, w);
+    case 1: {
+        int rc = compute_quotient(key, w);
+        return rc ? rc : key->device->ops->stream_sync(key->stream);
+    }
+    default:
+        return compute_quotient_sum(key, sums);
+    }
+}
+
+int groth16_key_reset(struct groth16_key *key)
+{
+    const struct device_ops *ops = key->device->ops;
+    struct stream *fresh;
+    int rc = ops->stream_open(key->device, &fresh, &(struct stream_opts){.spans = key->spans});
+    if (rc)
+        return rc;
+    ops->stream_close(key->stream);
+    key->stream = fresh;
+    return 0;
 }
 
 /* pi_a = alpha + A + r delta

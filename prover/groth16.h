@@ -16,8 +16,9 @@
 struct groth16_key;
 
 struct groth16_key_opts {
-    bool resident;           /* bases and matrices in device memory; else streamed from the file's pages */
-    bool drop_pages;         /* one proof only: give pages of the key back as they are used */
+    bool resident;   /* bases and matrices in device memory; else streamed from the file's pages */
+    bool drop_pages; /* one proof only: give pages of the key back as they are used */
+    bool own_inputs; /* witnesses come by groth16_step in buffers of the caller; groth16_compute must not be used */
     struct span_list *spans; /* may be NULL */
 };
 
@@ -43,6 +44,14 @@ const struct vk *groth16_key_vk(const struct groth16_key *key);
 /* All the heavy work of one proof. The witness must match the key (wtns_match_zkey). progress may be NULL. */
 int groth16_compute(struct groth16_key *key, struct groth16_sums *sums, const struct wtns *wtns, uint64_t job,
                     groth16_progress *progress, void *ctx);
+
+/* The same in steps: sums of the witness, quotient, sum of the quotient. `w` is a buffer of the key's device with the
+ * n_vars scalars of the witness. Each step is over when it returns; all steps of one witness before the next one's. */
+enum { GROTH16_STEPS = 3 };
+int groth16_step(struct groth16_key *key, struct groth16_sums *sums, struct dbuf w, unsigned step);
+
+/* After a failed step: a new stream, so that the key can be used again. */
+int groth16_key_reset(struct groth16_key *key);
 
 /* Blind the sums into a proof: a few scalar multiplications on the calling thread. r, s < order. */
 void groth16_fold(struct proof *proof, const struct zkey *zkey, const struct groth16_sums *sums, const struct scalar *r,
