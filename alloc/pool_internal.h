@@ -88,6 +88,7 @@ struct pool {
     _Atomic(struct arena *) dead;       /* arenas to reclaim; pushed by anybody, popped all at once */
     _Atomic bool sweep_asked;
     _Atomic uint64_t grow_asked; /* a bit per place */
+    _Atomic bool closing;        /* no growth on demand any more */
     _Atomic bool quit;
     pthread_t reclaimer;
     pthread_mutex_t change; /* directories, garbage, requests, quarantine, text */
@@ -139,8 +140,10 @@ void dead_push(struct pool *p, struct arena *a); /* the same without waking the 
 int pool_request(struct pool *p, struct request *r);
 int directory_add(struct pool *p, _Atomic(struct directory *) *where, struct arena *a); /* p->change held */
 int node_grow(struct pool *p, unsigned place,
-              unsigned units);         /* one arena; on the reclaimer's thread or before it runs */
-void quarantine_retry(struct pool *p); /* at close */
+              unsigned units);                       /* one arena; on the reclaimer's thread or before it runs */
+void node_shrink(struct pool *p, struct request *r); /* shrink.c; on the reclaimer's thread */
+uint64_t reclaim_dead(struct pool *p);               /* end what is dead; bytes that went back to the kernel's pool */
+void quarantine_retry(struct pool *p);               /* at close */
 
 /* Walk a directory inside a read section. */
 #define DIRECTORY_EACH(a, where)                                                                                       \

@@ -106,6 +106,7 @@ static void pool_free(struct pool *p)
 /* Nobody uses the pool: end what is mapped. Returns the arenas that would not go. */
 static unsigned pool_empty(struct pool *p)
 {
+    atomic_store(&p->closing, true);
     for (unsigned i = 0; i < p->n_nodes; i++)
         pool_shrink(p, i, UINT64_MAX, 0, NULL);
     atomic_store(&p->quit, true);

@@ -123,6 +123,18 @@ static long pool_file(const char *name, long set)
     return n;
 }
 
+static long pages_before = -1;
+
+/* Also after a failed assertion. */
+static int give_pages_back(void **state)
+{
+    (void)state;
+    if (pages_before >= 0)
+        pool_file("nr_hugepages", pages_before);
+    pages_before = -1;
+    return 0;
+}
+
 /* The same on real huge pages, counted against the kernel's free ones: our books alone would not see a page that stays
  * taken behind an unmapped registration. */
 static void test_every_call_on_huge_pages(void **state)
@@ -133,6 +145,7 @@ static void test_every_call_on_huge_pages(void **state)
     long before = pool_file("nr_hugepages", -1);
     if (geteuid() != 0 || before < 0)
         skip();
+    pages_before = before;
     pool_file("nr_hugepages", before + 36);
     long have = pool_file("free_hugepages", -1), lost = 0;
     unsigned long k = 1;
@@ -143,7 +156,6 @@ static void test_every_call_on_huge_pages(void **state)
             break;
         k++;
     }
-    pool_file("nr_hugepages", before);
     if (have < 36)
         skip();
     if (lost > 0)
@@ -154,6 +166,6 @@ static void test_every_call_on_huge_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_call),
-                                       cmocka_unit_test(test_every_call_on_huge_pages)};
+                                       cmocka_unit_test_teardown(test_every_call_on_huge_pages, give_pages_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

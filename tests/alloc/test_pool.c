@@ -485,6 +485,23 @@ static void test_grows_on_demand(void **state)
     assert_int_equal(pool_close(p), 0);
 }
 
+/* A miss has just asked for growth when the pool is closed: nothing grows behind the last shrink. */
+static void test_close_during_growth(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        struct pool *p = open_pool(1, 4, 12, 4, NULL);
+        struct lease l = {0}, m = {0};
+        assert_int_equal(take(p, &l, 4), 0);
+        assert_int_equal(take(p, &m, 4), -EAGAIN);
+        pool_give(p, &l);
+        if (i % 2)
+            usleep((useconds_t)i % 50);
+        assert_int_equal(pool_close(p), 0);
+        assert_int_equal(atomic_load(&fake.mapped_bytes), 0);
+    }
+}
+
 /* What a pool beside the budget did: with the limit reached by leases in use, every acquire destroyed the idle pool and
  * gained nothing. Here idle bytes are counted, and are freed only when that serves the request. */
 static void test_budget_counts_idle(void **state)
@@ -566,6 +583,7 @@ int main(void)
         TEST(test_borrow),
         TEST(test_borrow_waits_first),
         TEST(test_grows_on_demand),
+        TEST(test_close_during_growth),
         TEST(test_budget_counts_idle),
         TEST(test_take_during_shrink),
     };
