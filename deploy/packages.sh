@@ -4,7 +4,7 @@
 set -eu
 build="gcc libc6-dev cmake ninja-build pkg-config libjansson-dev libssl-dev libhwloc-dev libnuma-dev liburcu-dev \
 libhugetlbfs-dev liburing-dev"
-test="libcmocka-dev"
+test="libcmocka-dev g++ spin relacy-dev"
 case ${1:-build} in
 build) want=$build ;;
 test) want="$build $test" ;;
