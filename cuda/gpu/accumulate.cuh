@@ -297,9 +297,12 @@ static int accumulate_launch(gpu_stream stream, const struct gpu_accumulate *a)
     if (rc)
         return (int)rc;
     accumulate<F, THREADS, BLOCKS><<<blocks, THREADS, 0, stream>>>(*a, s, threads);
-    merge_runs<F><<<(threads + 127) / 128, 128, 0, stream>>>(*a, s, threads);
-    merge_units<F><<<256, SUM_THREADS, 0, stream>>>(s);
-    merge_long<F><<<64, SUM_THREADS, 0, stream>>>(*a, s);
+    using Cold = typename ColdOf<F>::Type;
+    AccumulateScratch<Cold> c;
+    accumulate_carve(&c, a->scratch, threads);
+    merge_runs<Cold><<<(threads + 127) / 128, 128, 0, stream>>>(*a, c, threads);
+    merge_units<Cold><<<256, SUM_THREADS, 0, stream>>>(c);
+    merge_long<Cold><<<64, SUM_THREADS, 0, stream>>>(*a, c);
     return (int)cudaGetLastError();
 }
 

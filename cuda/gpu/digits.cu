@@ -8,6 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
+enum { SCATTER_BUCKETS = 1 << 19 };
 static const uint32_t ENTRY_NONE = 0xffffffffu;
 
 static __device__ __forceinline__ void scalar_load(uint32_t *s, const void *scalars, uint32_t i, uint32_t n)
@@ -50,9 +51,12 @@ static __global__ void __launch_bounds__(256) digits_count(struct gpu_digits a, 
 }
 
 static __global__ void __launch_bounds__(256)
-    digits_scatter(struct gpu_digits a, const uint32_t *offset, const uint32_t *rank, uint32_t *entries)
+    digits_scatter(struct gpu_digits a, const uint32_t *offset, const uint32_t *rank, uint32_t *entries,
+                   uint32_t per_phase)
 {
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, s[8];
+    /* phase y writes the buckets [from, to) */
+    uint32_t from = blockIdx.y * per_phase, to = from + per_phase;
     if (i >= a.n)
         return;
     scalar_load(s, a.scalars, i, a.n);
@@ -61,9 +65,9 @@ static __global__ void __launch_bounds__(256)
     uint32_t half = 1u << (a.c - 1), set = 0, multiple = 0;
     for (uint32_t j = 0; j < a.windows; j++) {
         bool negative;
-        uint32_t v = digits_next(d, a.c, negative);
-        if (v)
-            entries[offset[set * half + v - 1] + rank[(size_t)j * a.n + i]] =
+        uint32_t v = digits_next(d, a.c, negative), key = set * half + v - 1;
+        if (v && key >= from && key < to)
+            entries[offset[key] + rank[(size_t)j * a.n + i]] =
                 i | multiple << GPU_INDEX_BITS | (uint32_t)negative << 31;
         if (++set == a.sets) {
             set = 0;
@@ -81,7 +85,12 @@ int gpu_digits_count(gpu_stream s, const struct gpu_digits *d, uint32_t *count, 
 int gpu_digits_scatter(gpu_stream s, const struct gpu_digits *d, const uint32_t *offset, const uint32_t *rank,
                        uint32_t *entries)
 {
-    digits_scatter<<<(d->n + 255) / 256, 256, 0, s>>>(*d, offset, rank, entries);
+    /* Each bucket under construction keeps a 32-byte sector open in the L2 cache: with more of them than it holds,
+     * every entry is a read and a write of DRAM (2^24 scalars, 2^21 buckets: 12 ms). So bucket ranges go one after
+     * another. */
+    uint32_t buckets = d->sets << (d->c - 1), phases = (buckets + SCATTER_BUCKETS - 1) / SCATTER_BUCKETS;
+    dim3 grid((d->n + 255) / 256, phases);
+    digits_scatter<<<grid, 256, 0, s>>>(*d, offset, rank, entries, (buckets + phases - 1) / phases);
     return (int)cudaGetLastError();
 }
 

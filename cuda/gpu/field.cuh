@@ -134,7 +134,7 @@ template <class P> HD bool field_words_zero(const Fe<P> &a)
 /* One reduction row: acc (low) += p m so that its word 0 becomes 0 */
 template <class P> HD void field_row_reduce(uint32_t *low, uint32_t *high, const uint32_t *p)
 {
-    uint32_t m = mul_lo(low[0], P::inv);
+    uint32_t m = mul_lo(low[0], P::operand_inv());
     row_mad<P::N>(high, p + 1, m);
     row_mad<P::N>(low, p, m);
     high[P::N - 1] = addc(high[P::N - 1], 0);
@@ -164,7 +164,7 @@ template <class P> HD void field_load_p(uint32_t *p)
 {
 #pragma unroll
     for (int i = 0; i < P::N; i++)
-        p[i] = P::p(i);
+        p[i] = P::operand(i);
 }
 
 /* The multiplication as the GPU does it; on the CPU only for tests, see field_mul. */
@@ -279,7 +279,7 @@ template <class P> HD void wide_reduce(Fe<P> &r, const Wide<P> &t)
 #pragma unroll
     for (int i = 0; i < N; i++)
         even[i] = t.l[i];
-    uint32_t m = mul_lo(even[0], P::inv);
+    uint32_t m = mul_lo(even[0], P::operand_inv());
     row_mul<N>(odd, p + 1, m);
     row_mad<N>(even, p, m);
     odd[N - 1] = addc(odd[N - 1], 0);
@@ -287,7 +287,7 @@ template <class P> HD void wide_reduce(Fe<P> &r, const Wide<P> &t)
     for (int i = 1; i < N; i++) {
         uint32_t *low = i & 1 ? odd : even, *high = i & 1 ? even : odd;
         uint32_t word = low[0] + high[1];
-        m = mul_lo(word, P::inv);
+        m = mul_lo(word, P::operand_inv());
         low[0] = add_cc(low[0], high[1]);
         row_madc_down<N>(high, p + 1, m);
         row_mad<N>(low, p, m);

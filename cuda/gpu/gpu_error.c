@@ -82,5 +82,5 @@ int lane_enter(struct stream *s)
     struct gpu_lane *l = lane_of(s);
     if (l->failed)
         return err_fail(l->failed, "this stream failed before: %s", l->why);
-    return lane_fail(s, cudaSetDevice((int)gpu_of(s)->ordinal), "selecting the GPU");
+    return lane_fail(s, (int)cudaSetDevice((int)gpu_of(s)->ordinal), "selecting the GPU");
 }

@@ -26,19 +26,21 @@ static int add_rate_launch(gpu_stream s, void *out, const void *points, unsigned
     return (int)cudaGetLastError();
 }
 
+using Cold = ColdOf<GROUP_FIELD>::Type;
+
 extern "C" const struct gpu_group_ops GROUP_NAME = {
     sizeof(Affine<GROUP_FIELD>),
     sizeof(Xyzz<GROUP_FIELD>),
     accumulate_scratch<GROUP_FIELD, GROUP_THREADS, GROUP_BLOCKS>,
     accumulate_launch<GROUP_FIELD, GROUP_THREADS, GROUP_BLOCKS>,
     reduce_shape,
-    reduce_scratch<GROUP_FIELD>,
-    reduce_launch<GROUP_FIELD>,
-    reduce_fold<GROUP_FIELD>,
-    normalize_scratch<GROUP_FIELD>,
-    multiply_launch<GROUP_FIELD>,
-    base_table_launch<GROUP_FIELD>,
-    mul_base_launch<GROUP_FIELD>,
-    check_launch<GROUP_FIELD>,
+    reduce_scratch<Cold>,
+    reduce_launch<Cold>,
+    reduce_fold<Cold>,
+    normalize_scratch<Cold>,
+    multiply_launch<Cold>,
+    base_table_launch<Cold>,
+    mul_base_launch<Cold>,
+    check_launch<Cold>,
     add_rate_launch,
 };

@@ -7,11 +7,18 @@
 
 #define WORDS(x) (uint32_t)(x##ull), (uint32_t)(x##ull >> 32)
 
+/* What multiplications read of the modulus: immediates, except on BLS12-381's r. Its words 1 and -1, and -1/r = -1, become
+ * negations that break the chains of wide multiply-adds (5.4e10 instead of 6.2e10 products/s on an H200), so they stand in
+ * constant memory, where the assembler cannot see them. */
 /* clang-format off */
+static __constant__ uint32_t bls381_fr_words[] = {WORDS(0xffffffff00000001), WORDS(0x53bda402fffe5bfe), WORDS(0x3339d80809a1d805), WORDS(0x73eda753299d7d48)};
+static __constant__ uint32_t bls381_fr_inv = 0xffffffffu;
 struct Bn254Fq {
     static constexpr int N = 8;
     static constexpr bool mul_below_2p = true; /* 4 p^2 / R + p < 2 p: p/R = 0.19 */
     static constexpr uint32_t inv = 0xe4866389u; /* -1/p mod 2^32 */
+    __host__ __device__ static constexpr uint32_t operand(int i) { return p(i); }
+    __host__ __device__ static constexpr uint32_t operand_inv() { return inv; }
     __host__ __device__ static constexpr uint32_t p(int i) {
         constexpr uint32_t w[] = {WORDS(0x3c208c16d87cfd47), WORDS(0x97816a916871ca8d), WORDS(0xb85045b68181585d), WORDS(0x30644e72e131a029)};
         return w[i];
@@ -29,6 +36,8 @@ struct Bn254Fr {
     static constexpr int N = 8;
     static constexpr bool mul_below_2p = true;
     static constexpr uint32_t inv = 0xefffffffu;
+    __host__ __device__ static constexpr uint32_t operand(int i) { return p(i); }
+    __host__ __device__ static constexpr uint32_t operand_inv() { return inv; }
     __host__ __device__ static constexpr uint32_t p(int i) {
         constexpr uint32_t w[] = {WORDS(0x43e1f593f0000001), WORDS(0x2833e84879b97091), WORDS(0xb85045b68181585d), WORDS(0x30644e72e131a029)};
         return w[i];
@@ -46,6 +55,8 @@ struct Bls381Fq {
     static constexpr int N = 12;
     static constexpr bool mul_below_2p = true; /* p/R = 0.10 */
     static constexpr uint32_t inv = 0xfffcfffdu;
+    __host__ __device__ static constexpr uint32_t operand(int i) { return p(i); }
+    __host__ __device__ static constexpr uint32_t operand_inv() { return inv; }
     __host__ __device__ static constexpr uint32_t p(int i) {
         constexpr uint32_t w[] = {WORDS(0xb9feffffffffaaab), WORDS(0x1eabfffeb153ffff), WORDS(0x6730d2a0f6b0f624), WORDS(0x64774b84f38512bf), WORDS(0x4b1ba7b6434bacd7), WORDS(0x1a0111ea397fe69a)};
         return w[i];
@@ -63,6 +74,13 @@ struct Bls381Fr {
     static constexpr int N = 8;
     static constexpr bool mul_below_2p = false; /* p/R = 0.45: one operand must be below p */
     static constexpr uint32_t inv = 0xffffffffu;
+#ifdef __CUDA_ARCH__
+    __device__ static uint32_t operand(int i) { return bls381_fr_words[i]; }
+    __device__ static uint32_t operand_inv() { return bls381_fr_inv; }
+#else
+    static constexpr uint32_t operand(int i) { return p(i); }
+    static constexpr uint32_t operand_inv() { return inv; }
+#endif
     __host__ __device__ static constexpr uint32_t p(int i) {
         constexpr uint32_t w[] = {WORDS(0xffffffff00000001), WORDS(0x53bda402fffe5bfe), WORDS(0x3339d80809a1d805), WORDS(0x73eda753299d7d48)};
         return w[i];

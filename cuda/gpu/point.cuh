@@ -91,8 +91,9 @@ template <class F> HD bool xyzz_madd(Xyzz<F> &acc, const Affine<F> &p)
     if (field_is_zero(u)) {
         if (!field_is_zero(s))
             return false;
+        using Cold = typename ColdOf<F>::Type;
         Xyzz<F> twice;
-        xyzz_dbl_affine(twice, p);
+        xyzz_dbl_affine((Xyzz<Cold> &)twice, (const Affine<Cold> &)p);
         acc = twice;
         return !xyzz_is_infinity(twice);
     }

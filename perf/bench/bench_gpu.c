@@ -1,6 +1,7 @@
 /* The CUDA device measured: instruction-bound rates, transforms, MSMs, copies.
  *
- *     bench_gpu [--json] [--device N] [--from LOG] [--to LOG] [rate] [ntt] [msm] [copy]
+ *     bench_gpu [--json] [--device N] [--from LOG] [--to LOG] [--groups 1|2|3] [--curves 1|2|3] [rate] [ntt] [msm]
+ * [copy]
  *
  * Bases are all distinct (known multiples of the generator, made on the GPU), scalars uniform or a witness of 98 %
  * bits; every MSM result is checked against (sum of scalar * multiple) * generator. Times: median of the runs after a
@@ -182,8 +183,8 @@ static void bench_rate(unsigned sms)
     rate_mul("BN254 Fr", &gpu_bn254_fr, sms);
     rate_mul("BLS Fr", &gpu_bls12381_fr, sms);
     rate_add("BN254", bn, GROUP_G1, &gpu_bn254_g1, sms * 4, 128);
-    rate_add("BLS12-381", bls, GROUP_G1, &gpu_bls12381_g1, sms * 3, 128);
-    rate_add("BN254", bn, GROUP_G2, &gpu_bn254_g2, sms * 2, 128);
+    rate_add("BLS12-381", bls, GROUP_G1, &gpu_bls12381_g1, sms * 4, 128);
+    rate_add("BN254", bn, GROUP_G2, &gpu_bn254_g2, sms * 3, 128);
     rate_add("BLS12-381", bls, GROUP_G2, &gpu_bls12381_g2, sms * 4, 64);
 }
 
@@ -344,11 +345,12 @@ static void bench_msm_one(struct msm_bench *m)
     dev->ops->free(dev, m->scalars);
 }
 
-static void bench_msm(unsigned from, unsigned to, unsigned groups)
+static void bench_msm(unsigned from, unsigned to, unsigned groups, unsigned curves)
 {
     for (unsigned log_n = 20; log_n <= 26; log_n += 2)
         for (int v = 0; v < CURVES * GROUPS; v++) {
-            if (log_n < from || log_n > to || (log_n > 24 && v % 2) || !(groups >> (v % 2) & 1))
+            if (log_n < from || log_n > to || (log_n > 24 && v % 2) || !(groups >> (v % 2) & 1) ||
+                !(curves >> (v / 2) & 1))
                 continue;
             struct msm_bench m = {.curve = curve_get((enum curve_id)(v / 2)), .group = (enum group)(v % 2)};
             m.log_n = log_n;
@@ -393,7 +395,7 @@ static void bench_copy(void)
 
 int main(int argc, char **argv)
 {
-    unsigned from = 0, to = 24, ordinal = 0, groups = 3, what = 0;
+    unsigned from = 0, to = 24, ordinal = 0, groups = 3, curves = 3, what = 0;
     for (int i = 1; i < argc; i++) {
         static const char *const names[] = {"rate", "ntt", "msm", "copy"};
         for (unsigned k = 0; k < 4; k++)
@@ -408,6 +410,8 @@ int main(int argc, char **argv)
             ordinal = (unsigned)atoi(argv[i + 1]);
         if (i + 1 < argc && strcmp(argv[i], "--groups") == 0)
             groups = (unsigned)atoi(argv[i + 1]);
+        if (i + 1 < argc && strcmp(argv[i], "--curves") == 0)
+            curves = (unsigned)atoi(argv[i + 1]);
     }
     if (device_cuda_count() == 0) {
         fprintf(stderr, "bench_gpu: no CUDA device\n");
@@ -427,7 +431,7 @@ int main(int argc, char **argv)
     if (what & 8)
         bench_copy();
     if (what & 4)
-        bench_msm(from, to, groups);
+        bench_msm(from, to, groups, curves);
     dev->ops->stream_close(str);
     dev->ops->close(dev);
     return 0;
