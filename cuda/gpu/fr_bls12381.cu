@@ -1,0 +1,3 @@
+#define FR_NAME   gpu_bls12381_fr
+#define FR_PARAMS Bls381Fr
+#include "cuda/gpu/fr.cuh"

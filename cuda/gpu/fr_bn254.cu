@@ -1,0 +1,3 @@
+#define FR_NAME   gpu_bn254_fr
+#define FR_PARAMS Bn254Fr
+#include "cuda/gpu/fr.cuh"

@@ -1,0 +1,125 @@
+/* The CUDA device: opening and the table of operations. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/gpu/gpu.h"
+#include "perf/err.h"
+
+static void gpu_close(struct device *dev)
+{
+    struct gpu_device *d = (struct gpu_device *)dev;
+    if (!d)
+        return;
+    cudaSetDevice((int)d->ordinal);
+    gpu_tables_close(d);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+static int gpu_info(struct device *dev, struct device_info *out)
+{
+    struct gpu_device *d = (struct gpu_device *)dev;
+    struct cudaDeviceProp prop;
+    struct device_info info = {.threads = (unsigned)d->sms};
+    int rc = gpu_fail(d, (int)cudaSetDevice((int)d->ordinal), "selecting the GPU");
+    if (!rc)
+        rc = gpu_fail(d, (int)cudaGetDeviceProperties(&prop, (int)d->ordinal), "asking for its properties");
+    if (!rc)
+        rc = gpu_fail(d, (int)cudaMemGetInfo(&info.free_bytes, &info.memory_bytes), "asking for its memory");
+    if (rc)
+        return rc;
+    snprintf(info.name, sizeof info.name, "%.90s", prop.name);
+    snprintf(info.id, sizeof info.id, "cuda:%u", d->ordinal);
+    *out = info;
+    return 0;
+}
+
+static const struct device_ops gpu_ops = {
+    .close = gpu_close,
+    .info = gpu_info,
+    .alloc = gpu_alloc,
+    .free = gpu_free,
+    .stream_open = gpu_stream_open,
+    .stream_close = gpu_stream_close,
+    .stream_sync = gpu_stream_sync,
+    .event_open = gpu_event_open,
+    .event_close = gpu_event_close,
+    .event_record = gpu_event_record,
+    .event_wait = gpu_event_wait,
+    .copy_h2d = gpu_copy_h2d,
+    .copy_d2h = gpu_copy_d2h,
+    .zero = gpu_zero,
+    .host_register = gpu_host_register,
+    .host_unregister = gpu_host_unregister,
+    .bases_open = gpu_bases_open,
+    .bases_close = gpu_bases_close,
+    .matrix_open = gpu_matrix_open,
+    .matrix_close = gpu_matrix_close,
+    .ntt = gpu_ntt,
+    .ntt_coset = gpu_ntt_coset,
+    .msm = gpu_msm,
+    .sum_selected = gpu_sum_selected,
+    .spmv = gpu_spmv,
+    .pointwise = gpu_pointwise,
+    .mul_base = gpu_mul_base,
+    .check_points = gpu_check_points,
+};
+
+unsigned device_cuda_count(void)
+{
+    int n = 0;
+    if (cudaGetDeviceCount(&n)) {
+        cudaGetLastError();
+        return 0;
+    }
+    return (unsigned)n;
+}
+
+static int gpu_start(struct gpu_device *d)
+{
+    if (gpu_is_sticky(d->ordinal)) {
+        /* an earlier job's fault poisoned the context: only a reset brings it back, and other handles are lost anyway
+         */
+        cudaSetDevice((int)d->ordinal);
+        cudaDeviceReset();
+        cudaGetLastError();
+        gpu_clear_sticky(d->ordinal);
+    }
+    int major = 0, rc = gpu_fail(d, (int)cudaSetDevice((int)d->ordinal), "opening the GPU");
+    if (!rc)
+        rc = gpu_fail(d, (int)cudaDeviceGetAttribute(&d->sms, cudaDevAttrMultiProcessorCount, (int)d->ordinal),
+                      "counting its processors");
+    if (!rc)
+        rc = gpu_fail(d, (int)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, (int)d->ordinal),
+                      "asking for its kind");
+    if (!rc && major < 8)
+        rc = err_fail(-ENODEV, "cuda:%u: compute capability %d, need 8 or later", d->ordinal, major);
+    return rc;
+}
+
+int device_cuda_open(struct device **out, unsigned ordinal, const struct device_opts *opts)
+{
+    int n = 0;
+    cudaError_t rc = cudaGetDeviceCount(&n);
+    if (rc) {
+        cudaGetLastError();
+        return err_fail(-ENODEV, "cuda:%u: no usable NVIDIA driver: %s", ordinal, cudaGetErrorString(rc));
+    }
+    if (ordinal >= (unsigned)n)
+        return err_fail(-ENODEV, "cuda:%u: this machine has %d CUDA devices", ordinal, n);
+    struct gpu_device *d = calloc(1, sizeof *d);
+    if (!d)
+        return err_fail(-ENOMEM, "cuda:%u: out of memory", ordinal);
+    d->base.ops = &gpu_ops;
+    d->ordinal = ordinal;
+    d->memory_limit = opts ? opts->memory_limit : 0;
+    pthread_mutex_init(&d->lock, NULL);
+    int err = gpu_start(d);
+    if (err) {
+        gpu_close(&d->base);
+        return err;
+    }
+    *out = &d->base;
+    return 0;
+}
