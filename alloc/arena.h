@@ -13,7 +13,7 @@
 #include "alloc/word.h"
 
 /* What makes a range readable by the devices' DMA; the cuda layer fills it. Both 0 or a negative errno with a sentence.
- * When host_unregister fails, the memory stays mapped for ever. */
+ * When host_unregister fails, the memory stays mapped until a later try succeeds. */
 struct registrar {
     int (*host_register)(void *ctx, void *base, size_t bytes);
     int (*host_unregister)(void *ctx, void *base, size_t bytes);

@@ -143,7 +143,7 @@ int node_grow(struct pool *p, unsigned place,
               unsigned units);                       /* one arena; on the reclaimer's thread or before it runs */
 void node_shrink(struct pool *p, struct request *r); /* shrink.c; on the reclaimer's thread */
 uint64_t reclaim_dead(struct pool *p);               /* end what is dead; bytes that went back to the kernel's pool */
-void quarantine_retry(struct pool *p);               /* at close */
+uint64_t quarantine_retry(struct pool *p);           /* with each shrink, and at close; bytes that went back */
 
 /* Walk a directory inside a read section. */
 #define DIRECTORY_EACH(a, where)                                                                                       \

@@ -288,10 +288,14 @@ void *pool_reclaimer(void *arg)
     }
 }
 
-void quarantine_retry(struct pool *p)
+uint64_t quarantine_retry(struct pool *p)
 {
-    struct arena *left = NULL;
-    for (struct arena *a = p->quarantine, *next; a; a = next) {
+    uint64_t freed = 0;
+    pthread_mutex_lock(&p->change);
+    struct arena *list = p->quarantine, *left = NULL;
+    p->quarantine = NULL;
+    pthread_mutex_unlock(&p->change);
+    for (struct arena *a = list, *next; a; a = next) {
         next = a->next;
         struct budget_share share = a->share;
         uint64_t bytes = a->map.bytes;
@@ -299,9 +303,13 @@ void quarantine_retry(struct pool *p)
             a->next = left;
             left = a;
         } else {
-            p->quarantined_bytes -= bytes;
+            freed += bytes;
             budget_give(&share, UINT64_MAX);
         }
     }
-    p->quarantine = left;
+    pthread_mutex_lock(&p->change);
+    p->quarantine = left; /* only the reclaimer adds, and this is its thread */
+    p->quarantined_bytes -= freed;
+    pthread_mutex_unlock(&p->change);
+    return freed;
 }

@@ -68,7 +68,7 @@ void node_shrink(struct pool *p, struct request *r)
     unsigned n = 0;
     atomic_fetch_and(&p->grow_asked, ~(1ull << r->place)); /* older than this request; who still waits asks again */
     small_sweep(p, r->place);
-    r->freed = reclaim_dead(p);
+    r->freed = quarantine_retry(p) + reclaim_dead(p);
     while (r->freed < r->bytes && n < 256) {
         struct arena *a = arena_idlest(&p->node[r->place], tried, n);
         if (!a)

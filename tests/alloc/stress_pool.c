@@ -232,7 +232,11 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < threads; i++)
         pthread_create(&t[i], NULL, worker, (void *)(uintptr_t)(seed * 131 + i + 1));
     pthread_create(&op, NULL, operator_run, (void *)(uintptr_t)(seed | 1));
-    sleep((unsigned)seconds);
+    usleep((useconds_t)seconds * 800000);
+    unsigned long early = atomic_load(&takes);
+    usleep((useconds_t)seconds * 200000);
+    if (atomic_load(&takes) < early + early / 40) /* an even pace would be a quarter */
+        fault("the pool dries up: nothing comes back from quarantine or growth");
     atomic_store(&stop, true);
     for (unsigned i = 0; i < threads; i++)
         pthread_join(t[i], NULL);

@@ -119,7 +119,8 @@ static void test_first_come_first_served(void **state)
         a[i] = (struct asker){.budget = b, .bytes = i == 0 ? 95 : 10, .wait = {.wait_ns = UINT64_MAX}, .order = &order};
         stand_in_line(&a[i], i + 1);
     }
-    /* (95 leave no room for a small one: who returned first is then certain.) 50 are free, five small ones would fit; they wait behind the big one. So does one that only tries. */
+    /* (95 leave no room for a small one: who returned first is then certain.) 50 are free, five small ones would fit;
+     * they wait behind the big one. So does one that only tries. */
     assert_int_equal(budget_try(b, &quick, 10), -EAGAIN);
     assert_int_equal(view(b).taken_bytes, 50);
     assert_int_equal(view(b).waiting_bytes, 145);

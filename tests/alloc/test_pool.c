@@ -404,7 +404,13 @@ static void test_quarantine(void **state)
     assert_int_equal(v.mapped_bytes, 8 * UNIT);
     assert_int_equal(bv.taken_bytes, 8 * UNIT);
     assert_int_equal(atomic_load(&fake.mapped_bytes), 8 * UNIT + 2 * (2 << 20));
+    /* The next shrink tries again, before it touches what works. */
     atomic_store(&fake.unregister_fails, false);
+    assert_int_equal(pool_shrink(p, 0, 1, 0, &freed), 0);
+    assert_int_equal(freed, 4 * UNIT);
+    pool_read(p, &v);
+    assert_int_equal(v.quarantined_bytes, 0);
+    assert_int_equal(v.idle_bytes, 4 * UNIT);
     assert_int_equal(pool_close(p), 0);
     assert_int_equal(budget_close(b), 0);
 }
