@@ -184,7 +184,7 @@ static void bench_rate(unsigned sms)
     rate_mul("BLS Fr", &gpu_bls12381_fr, sms);
     rate_add("BN254", bn, GROUP_G1, &gpu_bn254_g1, sms * 4, 128);
     rate_add("BLS12-381", bls, GROUP_G1, &gpu_bls12381_g1, sms * 4, 128);
-    rate_add("BN254", bn, GROUP_G2, &gpu_bn254_g2, sms * 3, 128);
+    rate_add("BN254", bn, GROUP_G2, &gpu_bn254_g2, sms * 2, 128);
     rate_add("BLS12-381", bls, GROUP_G2, &gpu_bls12381_g2, sms * 4, 64);
 }
 
