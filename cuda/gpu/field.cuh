@@ -7,7 +7,7 @@
  * A number is accumulated in two halves, `even` and `odd` (one word higher), so that the two words of each product are
  * neighbours and every row is one unbroken carry chain of wide multiply-adds: 2 N^2 + N of them a multiplication
  * (Montgomery multiplication by rows; N. Emmart, F. Zheng, C. Weems, "Faster Modular Exponentiation Using Double
- * Precision Floating Point Arithmetic on the GPU", 2018, describes the split). *
+ * Precision Floating Point Arithmetic on the GPU", 2018, describes the split).
  * Measured on an H200: a wide multiply-add occupies its pipe for four cycles of a scheduler, with carry or without, so a
  * 254-bit product cannot be done in less than 136 * 4 = 544 cycles, and takes that: 6.2e10 products/s. Limbs of 28 or 29
  * bits without carries need more of them and gave 4.6e10. */
