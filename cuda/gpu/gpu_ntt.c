@@ -236,7 +236,7 @@ int gpu_ntt_coset(struct stream *s, const struct ntt_coset_args *args)
     int rc = data_check(s, args->data, args->log_n, batch);
     if (rc || args->log_n == 0)
         return rc;
-    lane_begin(s, "ntt_coset");
+    lane_begin(s, "ntt");
     if (args->log_n <= 2) {
         rc = coset_small(s, args, batch);
     } else {

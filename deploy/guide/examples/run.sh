@@ -1,16 +1,18 @@
 #!/bin/sh
-# run.sh rust|go LIBDIR SOURCE KEY WITNESS: build the example of that language against LIBDIR/libpenstock.a and let it
+# run.sh rust|go LIBDIR SOURCE KEY WITNESS [CUDART]: build the example of that language against LIBDIR/libpenstock.a and let it
 # prove. Exit 77: no compiler, or a sanitized archive that it could not link.
 set -eu
-language=$1 lib=$2 source=$3 key=$4 witness=$5
+language=$1 lib=$2 source=$3 key=$4 witness=$5 cudart=${6:-}
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 libs="-ljansson -lcrypto -lpthread -lm"
+[ -z "$cudart" ] || libs="$cudart -lstdc++ -lrt -ldl $libs" # a library with the CUDA device
 nm "$lib/libpenstock.a" 2>/dev/null | grep -qE '__(asan|tsan|gcov)_init' && exit 77
 case $language in
 rust)
     command -v rustc >/dev/null || exit 77
-    rustc -O -o "$out/prove" "$source/deploy/guide/examples/prove.rs" -L "$lib" -l static=penstock -l jansson -l crypto
+    rustc -O -o "$out/prove" "$source/deploy/guide/examples/prove.rs" -L "$lib" -l static=penstock \
+        -C "link-args=$libs"
     ;;
 go)
     command -v go >/dev/null || exit 77
