@@ -3,7 +3,7 @@
 # what is there already is left alone. Used by deploy/quickstart.sh and tests/run.sh.
 set -eu
 build="gcc libc6-dev cmake ninja-build pkg-config libjansson-dev libssl-dev libhwloc-dev libnuma-dev liburcu-dev \
-libhugetlbfs-dev liburing-dev"
+libhugetlbfs-dev liburing-dev scdoc"
 test="libcmocka-dev g++ spin relacy-dev"
 case ${1:-build} in
 build) want=$build ;;

@@ -1,4 +1,4 @@
-/* Constants of BN254 in Montgomery form; tests derive each of them again from its definition. */
+/* Constants of BN254 in Montgomery form; tests check each by what follows from it. */
 #ifndef CUDA_MATH_BN254_CONST_H
 #define CUDA_MATH_BN254_CONST_H
 
