@@ -154,9 +154,20 @@ int pool_open(struct pool **out, const struct pool_opts *opts)
     return 0;
 }
 
+/* Let the reclaimer finish what it is in the middle of: between two of its steps a unit that was divided is neither in
+ * the directory of small arenas nor back in its own, and looks leased. The second round serves what the first one
+ * killed or was asked for. */
+static void pool_settle(struct pool *p)
+{
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned i = 0; i < p->n_nodes; i++)
+            pool_shrink(p, i, 0, 0, NULL);
+}
+
 int pool_close(struct pool *p)
 {
     struct pool_view v;
+    pool_settle(p);
     pool_read(p, &v);
     if (v.leased_bytes || v.waiting)
         return err_fail(-EBUSY, "%lu bytes of the pool are still leased, %u threads wait", v.leased_bytes, v.waiting);
