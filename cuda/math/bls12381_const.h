@@ -68,16 +68,4 @@ static const struct fe6x2 bls12381_frob[5] = {{{{0x07089552b319d465, 0xc6695f92b
                                                {{0x3726c30af242c66c, 0x7c2ac1aad1b6fe70, 0xa04007fbba4b14a2,
                                                  0xef517c3266341429, 0x0095ba654ed2226b, 0x02e370eccc86f7dd}}}};
 
-/* xi^(k(q^2-1)/6), in Fq */
-static const struct fe6 bls12381_frob2[5] = {{{0xecfb361b798dba3a, 0xc100ddb891865a2c, 0x0ec08ff1232bda8e,
-                                               0xd5c13cc6f1ca4721, 0x47222a47bf7b5c04, 0x0110f184e51c5f59}},
-                                             {{0x30f1361b798a64e8, 0xf3b8ddab7ece5a2a, 0x16a8ca3ac61577f7,
-                                               0xc26a2ff874fd029b, 0x3636b76660701c6e, 0x051ba4ab241b6160}},
-                                             {{0x43f5fffffffcaaae, 0x32b7fff2ed47fffd, 0x07e83a49a2e99d69,
-                                               0xeca8f3318332bb7a, 0xef148d1ea0f4c069, 0x040ab3263eff0206}},
-                                             {{0xcd03c9e48671f071, 0x5dab22461fcda5d2, 0x587042afd3851b95,
-                                               0x8eb60ebe01bacb9e, 0x03f97d6e83d050d2, 0x18f0206554638741}},
-                                             {{0x890dc9e4867545c3, 0x2af322533285a5d5, 0x50880866309b7e2c,
-                                               0xa20d1b8c7e881024, 0x14e4f04fe2db9068, 0x14e56d3f1564853a}}};
-
 #endif

@@ -6,4 +6,5 @@ if grep -q PENSTOCK_TEST_R "$1" || nm -a "$1" | grep -q blinding_fixed; then
     echo "$1 can fix r and s"
     exit 1
 fi
-grep -q PENSTOCK_TEST_R "$2" && nm -a "$2" | grep -q 'blinding_fixed\|PENSTOCK_TEST' || grep -q PENSTOCK_TEST_R "$2"
+grep -q PENSTOCK_TEST_R "$2"
+nm -a "$2" | grep -q blinding_fixed
