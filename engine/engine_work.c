@@ -160,7 +160,7 @@ static int work_recompute(struct pen_engine *e, struct task *t)
     pthread_mutex_lock(&e->rescue_lock);
     rc = groth16_key_open(&key, host, t->circuit->zkey, &(struct groth16_key_opts){0});
     if (!rc)
-        rc = groth16_compute(key, &t->sums, &wtns, 0, NULL, NULL);
+        rc = groth16_compute(key, &t->sums, &wtns, NULL, NULL);
     groth16_key_close(key);
     pthread_mutex_unlock(&e->rescue_lock);
     host->ops->close(host);

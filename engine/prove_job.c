@@ -122,7 +122,7 @@ static int job_recompute(struct job *j, struct groth16_sums *sums)
         return rc;
     rc = groth16_key_open(&key, host, j->zkey, &(struct groth16_key_opts){.spans = j->req->spans});
     if (!rc)
-        rc = groth16_compute(key, sums, j->wtns, 0, j->req->progress, j->req->ctx);
+        rc = groth16_compute(key, sums, j->wtns, j->req->progress, j->req->ctx);
     groth16_key_close(key);
     host->ops->close(host);
     return rc;
@@ -173,7 +173,7 @@ static int job_compute(struct job *j)
     if (rc == -EBADMSG || rc == -ENOMEM)
         return rc;
     if (!rc)
-        rc = groth16_compute(j->key, &j->sums, j->wtns, 0, j->req->progress, j->req->ctx);
+        rc = groth16_compute(j->key, &j->sums, j->wtns, j->req->progress, j->req->ctx);
     stage_end(j, STAGE_COMPUTE);
     if (rc == -EIO) { /* the device failed; the job need not */
         char why[200];

@@ -1,6 +1,7 @@
 #include "prover/binfile.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "perf/err.h"
@@ -65,7 +66,7 @@ static int parse_header(struct binfile *bin, struct bytes_reader *r, const struc
     return 0;
 }
 
-int binfile_parse(struct binfile *bin, const struct file_map *map, const struct binfile_kind *kind)
+static int parse(struct binfile *bin, const struct file_map *map, const struct binfile_kind *kind)
 {
     *bin = (struct binfile){.map = map};
     struct bytes_reader r = {map->data, map->bytes, false};
@@ -91,6 +92,51 @@ int binfile_parse(struct binfile *bin, const struct file_map *map, const struct 
     }
     bin->trailing_bytes = r.left;
     return 0;
+}
+
+static int read_object(void *object, const struct binfile_kind *kind)
+{
+    const struct file_map *map = object;
+    int rc = kind->refuse ? kind->refuse(map) : 0;
+    struct binfile bin;
+    if (rc == 0)
+        rc = parse(&bin, map, kind);
+    return rc ? rc : kind->read(object, &bin);
+}
+
+/* `data` NULL: the file called `name`. */
+static int open_any(void **object_p, const struct binfile_kind *kind, const char *name, const void *data, size_t bytes)
+{
+    void *object = calloc(1, kind->object_bytes);
+    if (!object)
+        return err_fail(-ENOMEM, "%s: no memory to open it", name);
+    int rc = data ? file_map_wrap(object, name, data, bytes) : file_map_open(object, name);
+    if (rc == 0)
+        rc = read_object(object, kind);
+    if (rc)
+        binfile_close(object);
+    else
+        *object_p = object;
+    return rc;
+}
+
+int binfile_open(void **object_p, const struct binfile_kind *kind, const char *path)
+{
+    return open_any(object_p, kind, path, NULL, 0);
+}
+
+int binfile_open_memory(void **object_p, const struct binfile_kind *kind, const char *name, const void *data,
+                        size_t bytes)
+{
+    return open_any(object_p, kind, name, data ? data : "", bytes);
+}
+
+void binfile_close(void *object)
+{
+    if (!object)
+        return;
+    file_map_close(object);
+    free(object);
 }
 
 bool binfile_has(const struct binfile *bin, uint32_t id)

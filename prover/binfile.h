@@ -32,10 +32,18 @@ struct binfile_kind {
     const char *magic; /* "zkey" */
     const char *title; /* "a Groth16 key (.zkey)" */
     uint32_t min_version, max_version;
+    size_t object_bytes; /* what opening makes: an object that begins with the struct file_map of its file */
+    int (*refuse)(const struct file_map *map); /* NULL, or sees the bare bytes first: for a better sentence */
+    int (*read)(void *object, const struct binfile *bin); /* fills in the object, zeroed but for its map */
 };
 
-/* Read the table of sections of a file of this kind. A file of another kind is named in the sentence. -EBADMSG. */
-int binfile_parse(struct binfile *bin, const struct file_map *map, const struct binfile_kind *kind);
+/* Open a file of this kind, or the caller's memory, which must outlive the object; `name` is for sentences. Table of
+ * sections first (a file of another kind is named in the sentence), then what kind->read says. -EBADMSG, -ENOMEM, or
+ * what opening says. Close with binfile_close. */
+int binfile_open(void **object_p, const struct binfile_kind *kind, const char *path);
+int binfile_open_memory(void **object_p, const struct binfile_kind *kind, const char *name, const void *data,
+                        size_t bytes);
+void binfile_close(void *object); /* NULL is allowed */
 
 /* The one section with this id; `what` names it for people ("A points"). -EBADMSG when absent or there twice. */
 int binfile_section(const struct binfile *bin, struct binfile_section *section, uint32_t id, const char *what);

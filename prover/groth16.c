@@ -14,7 +14,6 @@ static const enum zkey_set part_set[GROTH16_PARTS] = {ZKEY_A, ZKEY_B1, ZKEY_B2, 
 struct groth16_key {
     struct device *device;
     const struct zkey *zkey;
-    struct vk vk;
     struct csr *csr;
     struct matrix *matrix[CSR_MATRICES];
     struct bases *bases[GROTH16_PARTS];
@@ -44,9 +43,7 @@ static int key_load(struct groth16_key *key, const struct groth16_key_opts *opts
 {
     const struct device_ops *ops = key->device->ops;
     const struct zkey *z = key->zkey;
-    int rc = vk_from_zkey(&key->vk, z);
-    if (!rc)
-        rc = csr_open(&key->csr, z);
+    int rc = csr_open(&key->csr, z);
     for (int i = 0; i < CSR_MATRICES && !rc; i++) {
         struct matrix_args args = csr_matrix_args(key->csr, (enum csr_which)i, opts->resident);
         rc = ops->matrix_open(key->device, &key->matrix[i], &args);
@@ -104,13 +101,7 @@ void groth16_key_close(struct groth16_key *key)
             ops->matrix_close(key->matrix[i]);
     }
     csr_close(key->csr);
-    vk_close(&key->vk);
     free(key);
-}
-
-const struct vk *groth16_key_vk(const struct groth16_key *key)
-{
-    return &key->vk;
 }
 
 static void part_drop(const struct groth16_key *key, enum groth16_part part)
@@ -192,10 +183,9 @@ static int compute_quotient_sum(struct groth16_key *key, struct groth16_sums *su
     return rc;
 }
 
-int groth16_compute(struct groth16_key *key, struct groth16_sums *sums, const struct wtns *wtns, uint64_t job,
+int groth16_compute(struct groth16_key *key, struct groth16_sums *sums, const struct wtns *wtns,
                     groth16_progress *progress, void *ctx)
 {
-    (void)job;
     memset(sums, 0, sizeof *sums);
     size_t bytes = (size_t)key->zkey->n_vars * sizeof(struct scalar);
     int rc = key->device->ops->copy_h2d(key->stream, key->w, wtns->values, bytes);

@@ -32,17 +32,15 @@ extern const char *const groth16_part_names[GROTH16_PARTS];
 /* Called between steps with the share of the work that is done, 0..1. */
 typedef void groth16_progress(void *ctx, const char *step, double done);
 
-/* Put a key on a device: matrices, bases, and the buffers of one proof. The zkey must outlive it. -ENOMEM, -EBADMSG,
+/* Put a key on a device: matrices, bases, and the buffers of one proof. The zkey must outlive it. Its verifying key is
+ * no part of this: see vk_from_zkey. -ENOMEM, -EBADMSG,
  * -EIO. Not thread-safe: one proof at a time per key. */
 int groth16_key_open(struct groth16_key **key_p, struct device *device, const struct zkey *zkey,
                      const struct groth16_key_opts *opts);
 void groth16_key_close(struct groth16_key *key); /* NULL is allowed */
 
-/* The verifying key inside; owned by the key. */
-const struct vk *groth16_key_vk(const struct groth16_key *key);
-
 /* All the heavy work of one proof. The witness must match the key (wtns_match_zkey). progress may be NULL. */
-int groth16_compute(struct groth16_key *key, struct groth16_sums *sums, const struct wtns *wtns, uint64_t job,
+int groth16_compute(struct groth16_key *key, struct groth16_sums *sums, const struct wtns *wtns,
                     groth16_progress *progress, void *ctx);
 
 /* The same in steps: sums of the witness, quotient, sum of the quotient. `w` is a buffer of the key's device with the

@@ -9,19 +9,25 @@
 #include "prover/decimal.h"
 #include "prover/file_map.h"
 
-/* Out of memory, jansson reports syntax errors, or succeeds with cut strings: we look at its allocations ourselves. */
+/* Out of memory, jansson reports syntax errors, or succeeds with cut strings: we look at its allocations ourselves.
+ * Its hook is one for the whole process, and we may be a library in somebody's program: what that program set before
+ * our first document stays in use, ours only looks on. (Setting it later would mix two allocators, with or without
+ * us: jansson asks for it before any other call.) */
 static _Thread_local bool ran_out;
+static json_malloc_t inner_malloc;
 
 static void *watched_malloc(size_t bytes)
 {
-    void *p = malloc(bytes);
+    void *p = inner_malloc(bytes);
     ran_out |= p == NULL;
     return p;
 }
 
 static void watch_jansson(void)
 {
-    json_set_alloc_funcs(watched_malloc, free);
+    json_free_t inner_free;
+    json_get_alloc_funcs(&inner_malloc, &inner_free);
+    json_set_alloc_funcs(watched_malloc, inner_free);
 }
 
 int json_doc_parse(struct json_doc *doc, const char *name, const void *text, size_t bytes)

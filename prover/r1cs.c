@@ -1,7 +1,7 @@
 #include "prover/r1cs.h"
 
+#include <assert.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "perf/err.h"
@@ -10,8 +10,6 @@
 #include "prover/wtns.h"
 
 enum { SECTION_HEADER = 1, SECTION_CONSTRAINTS = 2, SECTION_LABELS = 3, SECTION_GATES = 4, SECTION_GATE_USES = 5 };
-
-static const struct binfile_kind kind = {"r1cs", "a constraint system (.r1cs)", 1, 1};
 
 static int read_header(struct r1cs *c, const struct binfile *bin)
 {
@@ -117,51 +115,45 @@ static int read_labels(struct r1cs *c, const struct binfile *bin)
     return 0;
 }
 
-static int parse(struct r1cs *c)
+static int read_r1cs(void *object, const struct binfile *bin)
 {
-    struct binfile bin;
-    int rc = binfile_parse(&bin, &c->map, &kind);
-    if (rc || (rc = read_header(c, &bin)) || (rc = refuse_custom_gates(c, &bin)) || (rc = read_labels(c, &bin)) ||
-        (rc = read_constraints(c, &bin)))
+    struct r1cs *c = object;
+    int rc = read_header(c, bin);
+    if (rc || (rc = refuse_custom_gates(c, bin)) || (rc = read_labels(c, bin)) || (rc = read_constraints(c, bin)))
         return rc;
-    c->trailing_bytes = bin.trailing_bytes;
+    c->trailing_bytes = bin->trailing_bytes;
     return 0;
 }
 
-static int finish_open(struct r1cs **r1cs_p, struct r1cs *c, int rc)
-{
-    if (rc == 0)
-        rc = parse(c);
-    if (rc) {
-        r1cs_close(c);
-        return rc;
-    }
-    *r1cs_p = c;
-    return 0;
-}
+static_assert(offsetof(struct r1cs, map) == 0, "binfile_open writes the map there");
+static const struct binfile_kind kind = {.magic = "r1cs",
+                                         .title = "a constraint system (.r1cs)",
+                                         .min_version = 1,
+                                         .max_version = 1,
+                                         .object_bytes = sizeof(struct r1cs),
+                                         .read = read_r1cs};
 
 int r1cs_open(struct r1cs **r1cs_p, const char *path)
 {
-    struct r1cs *c = calloc(1, sizeof *c);
-    if (!c)
-        return err_fail(-ENOMEM, "%s: no memory to open it", path);
-    return finish_open(r1cs_p, c, file_map_open(&c->map, path));
+    void *c = NULL;
+    int rc = binfile_open(&c, &kind, path);
+    if (rc == 0)
+        *r1cs_p = c;
+    return rc;
 }
 
 int r1cs_open_memory(struct r1cs **r1cs_p, const char *name, const void *data, size_t bytes)
 {
-    struct r1cs *c = calloc(1, sizeof *c);
-    if (!c)
-        return err_fail(-ENOMEM, "%s: no memory to open it", name);
-    return finish_open(r1cs_p, c, file_map_wrap(&c->map, name, data, bytes));
+    void *c = NULL;
+    int rc = binfile_open_memory(&c, &kind, name, data, bytes);
+    if (rc == 0)
+        *r1cs_p = c;
+    return rc;
 }
 
 void r1cs_close(struct r1cs *c)
 {
-    if (!c)
-        return;
-    file_map_close(&c->map);
-    free(c);
+    binfile_close(c);
 }
 
 struct r1cs_cursor r1cs_begin(const struct r1cs *c)

@@ -1,15 +1,13 @@
 #include "prover/wtns.h"
 
+#include <assert.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "perf/err.h"
 #include "prover/binfile.h"
 #include "prover/packed.h"
 #include "prover/zkey.h"
-
-static const struct binfile_kind kind = {"wtns", "a witness (.wtns)", 1, 2};
 
 /* The top limb alone decides for all but 2^-62 of the values: blocks of 64 are judged by their largest top limb without
  * a branch (2^24 elements in 25-35 ms of one core, the speed of memory), and only a block with a doubt is looked at
@@ -36,10 +34,15 @@ size_t scalars_find_bad(const struct curve *curve, const void *packed, size_t n)
 }
 
 /* Some tools write the elements alone. The constant one in front gives them away. */
-static bool looks_raw(const struct file_map *map)
+static int refuse_raw(const struct file_map *map)
 {
     static const uint8_t one[32] = {1};
-    return map->bytes >= 32 && map->bytes % 32 == 0 && memcmp(map->data, one, 32) == 0;
+    if (map->bytes < 32 || map->bytes % 32 || memcmp(map->data, one, 32) != 0)
+        return 0;
+    return err_fail(-EBADMSG,
+                    "%s: holds raw 32-byte elements without the .wtns container, expected the output of a circom "
+                    "witness generator (\"wtns\" header)",
+                    map->path);
 }
 
 static int read_header(struct wtns *w, uint32_t *count, const struct binfile *bin)
@@ -89,56 +92,47 @@ static int read_values(struct wtns *w, uint32_t count, const struct binfile *bin
     return 0;
 }
 
-static int parse(struct wtns *w)
+static int read_wtns(void *object, const struct binfile *bin)
 {
-    if (looks_raw(&w->map))
-        return err_fail(-EBADMSG,
-                        "%s: holds raw 32-byte elements without the .wtns container, expected the output of a circom "
-                        "witness generator (\"wtns\" header)",
-                        w->map.path);
-    struct binfile bin;
+    struct wtns *w = object;
     uint32_t count = 0;
-    int rc = binfile_parse(&bin, &w->map, &kind);
-    if (rc || (rc = read_header(w, &count, &bin)) || (rc = read_values(w, count, &bin)))
+    int rc = read_header(w, &count, bin);
+    if (rc || (rc = read_values(w, count, bin)))
         return rc;
-    w->trailing_bytes = bin.trailing_bytes;
+    w->trailing_bytes = bin->trailing_bytes;
     return 0;
 }
 
-static int finish_open(struct wtns **wtns_p, struct wtns *w, int rc)
-{
-    if (rc == 0)
-        rc = parse(w);
-    if (rc) {
-        wtns_close(w);
-        return rc;
-    }
-    *wtns_p = w;
-    return 0;
-}
+static_assert(offsetof(struct wtns, map) == 0, "binfile_open writes the map there");
+static const struct binfile_kind kind = {.magic = "wtns",
+                                         .title = "a witness (.wtns)",
+                                         .min_version = 1,
+                                         .max_version = 2,
+                                         .object_bytes = sizeof(struct wtns),
+                                         .refuse = refuse_raw,
+                                         .read = read_wtns};
 
 int wtns_open(struct wtns **wtns_p, const char *path)
 {
-    struct wtns *w = calloc(1, sizeof *w);
-    if (!w)
-        return err_fail(-ENOMEM, "%s: no memory to open it", path);
-    return finish_open(wtns_p, w, file_map_open(&w->map, path));
+    void *w = NULL;
+    int rc = binfile_open(&w, &kind, path);
+    if (rc == 0)
+        *wtns_p = w;
+    return rc;
 }
 
 int wtns_open_memory(struct wtns **wtns_p, const char *name, const void *data, size_t bytes)
 {
-    struct wtns *w = calloc(1, sizeof *w);
-    if (!w)
-        return err_fail(-ENOMEM, "%s: no memory to open it", name);
-    return finish_open(wtns_p, w, file_map_wrap(&w->map, name, data, bytes));
+    void *w = NULL;
+    int rc = binfile_open_memory(&w, &kind, name, data, bytes);
+    if (rc == 0)
+        *wtns_p = w;
+    return rc;
 }
 
 void wtns_close(struct wtns *w)
 {
-    if (!w)
-        return;
-    file_map_close(&w->map);
-    free(w);
+    binfile_close(w);
 }
 
 int wtns_match_zkey(const struct wtns *w, const struct zkey *z)

@@ -1,7 +1,7 @@
 #include "prover/zkey.h"
 
+#include <assert.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "perf/err.h"
@@ -11,8 +11,6 @@
 
 enum { PROTOCOL_GROTH16 = 1, PROTOCOL_PLONK = 2, PROTOCOL_FFLONK = 10 };
 enum { SECTION_PROTOCOL = 1, SECTION_HEADER = 2, SECTION_COEFS = 4 };
-
-static const struct binfile_kind kind = {"zkey", "a proving key (.zkey)", 1, 1};
 
 static int check_protocol(const struct binfile *bin)
 {
@@ -184,49 +182,43 @@ static int read_coefs(struct zkey *z, const struct binfile *bin)
     return 0;
 }
 
-static int parse(struct zkey *z)
+static int read_zkey(void *object, const struct binfile *bin)
 {
-    struct binfile bin;
-    int rc = binfile_parse(&bin, &z->map, &kind);
-    if (rc || (rc = check_protocol(&bin)) || (rc = read_header(z, &bin)) || (rc = read_point_sections(z, &bin)) ||
-        (rc = read_coefs(z, &bin)))
+    struct zkey *z = object;
+    int rc = check_protocol(bin);
+    if (rc || (rc = read_header(z, bin)) || (rc = read_point_sections(z, bin)) || (rc = read_coefs(z, bin)))
         return rc;
-    z->trailing_bytes = bin.trailing_bytes;
+    z->trailing_bytes = bin->trailing_bytes;
     return 0;
 }
 
-static int finish_open(struct zkey **zkey_p, struct zkey *z, int rc)
-{
-    if (rc == 0)
-        rc = parse(z);
-    if (rc) {
-        zkey_close(z);
-        return rc;
-    }
-    *zkey_p = z;
-    return 0;
-}
+static_assert(offsetof(struct zkey, map) == 0, "binfile_open writes the map there");
+static const struct binfile_kind kind = {.magic = "zkey",
+                                         .title = "a proving key (.zkey)",
+                                         .min_version = 1,
+                                         .max_version = 1,
+                                         .object_bytes = sizeof(struct zkey),
+                                         .read = read_zkey};
 
 int zkey_open(struct zkey **zkey_p, const char *path)
 {
-    struct zkey *z = calloc(1, sizeof *z);
-    if (!z)
-        return err_fail(-ENOMEM, "%s: no memory to open it", path);
-    return finish_open(zkey_p, z, file_map_open(&z->map, path));
+    void *z = NULL;
+    int rc = binfile_open(&z, &kind, path);
+    if (rc == 0)
+        *zkey_p = z;
+    return rc;
 }
 
 int zkey_open_memory(struct zkey **zkey_p, const char *name, const void *data, size_t bytes)
 {
-    struct zkey *z = calloc(1, sizeof *z);
-    if (!z)
-        return err_fail(-ENOMEM, "%s: no memory to open it", name);
-    return finish_open(zkey_p, z, file_map_wrap(&z->map, name, data, bytes));
+    void *z = NULL;
+    int rc = binfile_open_memory(&z, &kind, name, data, bytes);
+    if (rc == 0)
+        *zkey_p = z;
+    return rc;
 }
 
 void zkey_close(struct zkey *z)
 {
-    if (!z)
-        return;
-    file_map_close(&z->map);
-    free(z);
+    binfile_close(z);
 }

@@ -172,7 +172,7 @@ static void prove_and_expect(const struct fixture *f, const char *r_label, const
     for (int round = 0; round < 2; round++) { /* the handle is used again */
         memset(&sums, 0xa5, sizeof sums);
         memset(&proof, 0xa5, sizeof proof);
-        assert_int_equal(groth16_compute(key, &sums, f->wtns, 0, NULL, NULL), 0);
+        assert_int_equal(groth16_compute(key, &sums, f->wtns, NULL, NULL), 0);
         groth16_fold(&proof, f->zkey, &sums, &r, &s);
         expect_proof(f, &proof, &fr_r, &fr_s);
     }
@@ -258,7 +258,7 @@ static void test_unsatisfied(void **state)
         struct proof proof;
         struct scalar r = {{3}}, s = {{4}};
         assert_int_equal(groth16_key_open(&key, host, f.zkey, &(struct groth16_key_opts){0}), 0);
-        assert_int_equal(groth16_compute(key, &sums, f.wtns, 0, NULL, NULL), 0);
+        assert_int_equal(groth16_compute(key, &sums, f.wtns, NULL, NULL), 0);
         groth16_fold(&proof, f.zkey, &sums, &r, &s);
         assert_int_equal(judge(&f, &proof, 0), PEN_FALSE);
         uint64_t row = ~(uint64_t)0;

@@ -1,11 +1,13 @@
 /* Claims: what snarkjs wrote comes back byte for byte after reading and writing it; a proof without `curve` on one line
  * (rapidsnark) reads the same; what is not such a file is refused with its name and place; numbers out of range are
- * told apart from malformed files; 200,000 nested brackets end in a sentence. */
+ * told apart from malformed files; 200,000 nested brackets end in a sentence; a program's own allocator for jansson
+ * stays in use. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,14 +306,49 @@ static void test_write_fails(void **state)
     fclose(full);
 }
 
+/* A program's own allocator for jansson, one that free(3) cannot stand in for: the pointer lies inside the block. */
+static long own_blocks, own_calls;
+
+static void *own_malloc(size_t bytes)
+{
+    char *p = malloc(bytes + 16);
+    own_blocks++;
+    own_calls++;
+    return p ? p + 16 : NULL;
+}
+
+static void own_free(void *p)
+{
+    if (!p)
+        return;
+    own_blocks--;
+    free((char *)p - 16);
+}
+
+/* Set in main, before the first document, as jansson asks. */
+static void test_own_allocator(void **state)
+{
+    (void)state;
+    long calls = own_calls, blocks = own_blocks;
+    struct proof proof;
+    assert_int_equal(proof_json_read(&proof, proof_path, NULL), 0);
+    assert_true(own_calls > calls);
+    assert_int_equal(own_blocks, blocks);
+    json_t *theirs = json_string("made outside");
+    assert_true(own_blocks > blocks);
+    json_decref(theirs);
+    assert_int_equal(own_blocks, blocks);
+}
+
 int main(void)
 {
+    json_set_alloc_funcs(own_malloc, own_free);
     n_circuits = circuits_find(circuits);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_proof_round), cmocka_unit_test(test_public_round), cmocka_unit_test(test_vk_round),
-        cmocka_unit_test(test_proof_edits), cmocka_unit_test(test_vk_edits),     cmocka_unit_test(test_public_texts),
-        cmocka_unit_test(test_infinity),    cmocka_unit_test(test_one_line),     cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_write_fails),
+        cmocka_unit_test(test_proof_round), cmocka_unit_test(test_public_round),  cmocka_unit_test(test_vk_round),
+        cmocka_unit_test(test_proof_edits), cmocka_unit_test(test_vk_edits),      cmocka_unit_test(test_public_texts),
+        cmocka_unit_test(test_infinity),    cmocka_unit_test(test_one_line),      cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_write_fails), cmocka_unit_test(test_own_allocator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
