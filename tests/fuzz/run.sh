@@ -23,6 +23,13 @@ endings() { # the seeds of a target, as its own table names them
     esac
 }
 
+cpu_seconds() { # user and system time of a process; fails when it is gone
+    [ -r "/proc/$1/stat" ] || return 1
+    set -- $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) && [ "$1" != Z ] || return 1
+    shift 11
+    echo $((($1 + $2) / $(getconf CLK_TCK)))
+}
+
 found=0
 for target in "$@"; do
     corpus=$build/corpus/$target
@@ -36,12 +43,12 @@ for target in "$@"; do
     set +f
     before=$(find "$here/findings/$target" -type f | wc -l)
     log=$build/fuzz_$target.log
-    # libFuzzer counts wall time only; at the soft limit of CPU time the kernel sends SIGXCPU and it ends with its figures
-    (
-        ulimit -S -t "$seconds"
-        exec "$build/tests/fuzz/fuzz_$target" -max_len=16384 -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
-            -artifact_prefix="$here/findings/$target/" "$corpus" "$here/findings/$target"
-    ) >"$log" 2>&1 || true
+    "$build/tests/fuzz/fuzz_$target" -max_len=16384 -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
+        -artifact_prefix="$here/findings/$target/" "$corpus" "$here/findings/$target" >"$log" 2>&1 &
+    # libFuzzer counts wall time only; at SIGUSR1 it ends with its figures
+    while spent=$(cpu_seconds $!) && [ "$spent" -lt "$seconds" ]; do sleep 2; done
+    kill -USR1 $! 2>/dev/null || true
+    wait $! || true
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     cover=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)
     after=$(find "$here/findings/$target" -type f | wc -l)
