@@ -24,7 +24,10 @@ struct filler_opts {
     size_t chunk_bytes;    /* per read, a multiple of 4096; 0: 1 MiB */
     const cpu_set_t *cpus; /* the node's I/O CPUs; NULL: not pinned */
     enum fill_method first;
-    struct span_list *spans; /* a "read" span per job; may be NULL */
+    bool use_cache;           /* chunks that lie in the page cache are copied from there; it does not grow by that */
+    struct span_list *spans;  /* a "read" span per job; may be NULL */
+    void (*ended)(void *ctx); /* a job ended; called with the filler's lock held: only signal. May be NULL */
+    void *ctx;
 };
 
 struct fill_extent {
@@ -36,10 +39,11 @@ struct fill_extent {
 };
 
 struct fill_report {
-    uint64_t bytes; /* read so far, superset included */
-    uint64_t ns;    /* from start to end (or now) */
-    bool direct;    /* every file past the page cache */
-    char why[512];  /* why not, or "" */
+    uint64_t bytes;        /* read so far, superset included */
+    uint64_t cached_bytes; /* of these, copied from the page cache where they lay already */
+    uint64_t ns;           /* from start to end (or now) */
+    bool direct;           /* what did not lie in the page cache was read past it, of every file */
+    char why[512];         /* why not, or "" */
 };
 
 /* -ENOMEM, -EAGAIN (no thread). Close with filler_close. */

@@ -11,6 +11,8 @@ enum { BLOCK = 4096, FILL_DEPTH_MAX = 256, PREAD_THREADS_MAX = 16 };
 struct fill_file {
     const char *path;
     int fd, spare_fd; /* spare: the direct one, after the file turned out to refuse it */
+    int cache_fd;     /* through the page cache; -1: not asked for */
+    uint64_t bytes;   /* of the file when it was opened */
     bool direct;
 };
 
@@ -29,7 +31,7 @@ struct chunk {
     size_t bytes;
     unsigned char *to;
     int fd;
-    bool direct;
+    bool direct, cached;
 };
 
 struct fill {
@@ -43,7 +45,7 @@ struct fill {
     unsigned unissued;  /* extents with bytes left to issue */
     int rc;
     bool done;
-    uint64_t job, begin_ns, end_ns, bytes;
+    uint64_t job, begin_ns, end_ns, bytes, cached_bytes;
     char said[1024], why[512];
 };
 

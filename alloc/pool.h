@@ -23,6 +23,7 @@ enum { POOL_BYPASSES = 4, POOL_NODES = 64 };
 struct pool_node_opts {
     int id;                                     /* -1: memory without a node */
     unsigned start_units, max_units;            /* mapped at pool_open; never more than (0: start_units) */
+    bool on_request;                            /* grows by pool_grow only, not because a request finds nothing */
     const cpu_set_t *cpus;                      /* for population; may be NULL */
     unsigned borrow[POOL_NODES];                /* places to borrow from, nearest first */
     double borrow_cost_ns_per_byte[POOL_NODES]; /* 1/bandwidth from there - 1/bandwidth from here, measured under load:

@@ -1,5 +1,6 @@
 #include "alloc/sysops.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -31,6 +32,47 @@ static int real_uring_wait(struct io_uring *ring, struct io_uring_cqe **cqe)
     return io_uring_wait_cqe(ring, cqe);
 }
 
+/* cachestat(2), Linux 6.5. */
+#ifndef SYS_cachestat
+#define SYS_cachestat 451
+#endif
+struct cache_range {
+    uint64_t offset, bytes;
+};
+struct cache_counts {
+    uint64_t cached, dirty, writeback, evicted, recently_evicted;
+};
+
+/* Older kernels: map the range, touch nothing, ask. */
+static ssize_t cached_by_mincore(int fd, off_t offset, size_t bytes)
+{
+    enum { PAGE = 4096, PAGES = 1024 };
+    unsigned char there[PAGES];
+    size_t n = 0;
+    for (size_t at = 0; at < bytes; at += PAGES * PAGE) {
+        size_t part = bytes - at < PAGES * PAGE ? bytes - at : PAGES * PAGE, pages = (part + PAGE - 1) / PAGE;
+        void *p = mmap(NULL, part, PROT_NONE, MAP_SHARED, fd, offset + (off_t)at);
+        if (p == MAP_FAILED)
+            return -1;
+        int rc = mincore(p, part, there);
+        munmap(p, part);
+        if (rc)
+            return -1;
+        for (size_t i = 0; i < pages; i++)
+            n += there[i] & 1;
+    }
+    return (ssize_t)(n * PAGE);
+}
+
+static ssize_t real_cached(int fd, off_t offset, size_t bytes)
+{
+    struct cache_range range = {(uint64_t)offset, bytes};
+    struct cache_counts counts;
+    if (syscall(SYS_cachestat, fd, &range, &counts, 0) == 0)
+        return (ssize_t)counts.cached * 4096;
+    return errno == ENOSYS || errno == EPERM ? cached_by_mincore(fd, offset, bytes) : -1;
+}
+
 const struct sysops sys_real = {
     .calloc = calloc,
     .mmap = mmap,
@@ -46,6 +88,7 @@ const struct sysops sys_real = {
     .flock = flock,
     .unlink = unlink,
     .pread = pread,
+    .cached = real_cached,
     .uring_init = io_uring_queue_init,
     .uring_submit = io_uring_submit,
     .uring_wait = real_uring_wait,

@@ -31,6 +31,8 @@ struct sysops {
     int (*flock)(int fd, int operation);
     int (*unlink)(const char *path);
     ssize_t (*pread)(int fd, void *buf, size_t bytes, off_t offset);
+    /* Bytes of the range that are in the page cache; -1 with errno: nobody would say. */
+    ssize_t (*cached)(int fd, off_t offset, size_t bytes);
 
     int (*uring_init)(unsigned entries, struct io_uring *ring, unsigned flags);
     int (*uring_submit)(struct io_uring *ring);

@@ -168,7 +168,7 @@ static int job_compute(struct job *j)
     if (rc)
         return rc;
     rc = groth16_key_open(&j->key, j->device, j->zkey,
-                          &(struct groth16_key_opts){.drop_pages = true, .spans = j->req->spans});
+                          &(struct groth16_key_opts){.one_proof = true, .spans = j->req->spans});
     stage_end(j, STAGE_LOAD);
     if (rc == -EBADMSG || rc == -ENOMEM)
         return rc;

@@ -15,9 +15,13 @@
 
 enum { BINFILE_IDS = 32 }; /* ids below this are found by binfile_section */
 
+/* Of a file that is read through a source, `data` has only the beginning of a section. */
+enum { BINFILE_HEAD = 4096 };
 struct binfile_section {
     const uint8_t *data; /* any alignment */
     size_t bytes;
+    size_t at_hand;  /* that `data` has: all of them, or BINFILE_HEAD */
+    uint64_t offset; /* in the file */
 };
 
 struct binfile {
@@ -26,6 +30,7 @@ struct binfile {
     size_t trailing_bytes; /* after the last section: tolerated, worth a warning */
     struct binfile_section first[BINFILE_IDS];
     uint32_t seen[BINFILE_IDS];
+    uint8_t *heads; /* of sections, where the file is not in memory */
 };
 
 struct binfile_kind {
@@ -34,6 +39,7 @@ struct binfile_kind {
     uint32_t min_version, max_version;
     size_t object_bytes; /* what opening makes: an object that begins with the struct file_map of its file */
     int (*refuse)(const struct file_map *map); /* NULL, or sees the bare bytes first: for a better sentence */
+    bool by_range; /* the object takes its sections from map.source; else the file is read whole */
     int (*read)(void *object, const struct binfile *bin); /* fills in the object, zeroed but for its map */
 };
 
@@ -43,6 +49,9 @@ struct binfile_kind {
 int binfile_open(void **object_p, const struct binfile_kind *kind, const char *path);
 int binfile_open_memory(void **object_p, const struct binfile_kind *kind, const char *name, const void *data,
                         size_t bytes);
+/* The same through a source, for kinds that go by range; the source is the object's then, and closed when this fails.
+ */
+int binfile_open_source(void **object_p, const struct binfile_kind *kind, struct byte_source *source);
 void binfile_close(void *object); /* NULL is allowed */
 
 /* The one section with this id; `what` names it for people ("A points"). -EBADMSG when absent or there twice. */

@@ -18,9 +18,35 @@ static inline struct term term_load(const uint8_t *p)
     return (struct term){load_u32(p), load_u32(p + 4), load_u32(p + 8)};
 }
 
-static int bad_term(const struct zkey *z, size_t i)
+/* The section in blocks:  struct block b = {0};  while ((rc = block_next(z, &b)) > 0) ...b.terms...   1: there is one,
+ * 0: it was the last, or an error. The block before ends with the call; block_end ends one that is left early. */
+struct block {
+    const uint8_t *terms; /* NULL: none is taken */
+    size_t first, n;
+};
+
+static void block_end(const struct zkey *z, struct block *b)
 {
-    struct term t = term_load(z->coefs + i * ZKEY_COEF_BYTES);
+    if (b->terms)
+        file_map_done(&z->map, zkey_block_offset(z, b->first / ZKEY_BLOCK_TERMS));
+    b->terms = NULL;
+}
+
+static int block_next(const struct zkey *z, struct block *b)
+{
+    block_end(z, b);
+    size_t first = b->first + b->n;
+    if (first >= z->n_coefs)
+        return 0;
+    b->first = first;
+    b->n = zkey_block_terms(z, first / ZKEY_BLOCK_TERMS);
+    int rc = file_map_take(&z->map, &b->terms, zkey_block_offset(z, first / ZKEY_BLOCK_TERMS),
+                           (uint64_t)b->n * ZKEY_COEF_BYTES);
+    return rc ? rc : 1;
+}
+
+static int bad_term(const struct zkey *z, size_t i, struct term t)
+{
     const char *path = z->map.path;
     if (t.matrix >= CSR_MATRICES)
         return err_fail(-EBADMSG,
@@ -38,10 +64,11 @@ static int bad_term(const struct zkey *z, size_t i)
 }
 
 /* Number of the term's coefficient. A value is compared with r only when it is new to the dictionary. */
-static inline int number_value(struct coef_dict *dict, uint32_t *index, const struct zkey *z, size_t i)
+static inline int number_value(struct coef_dict *dict, uint32_t *index, const struct zkey *z, const uint8_t *term,
+                               size_t i)
 {
     struct fr value;
-    memcpy(&value, z->coefs + i * ZKEY_COEF_BYTES + 12, sizeof value);
+    memcpy(&value, term + 12, sizeof value);
     int rc = coef_dict_put(dict, index, &value);
     if (rc == 1 && !packed_is_below(&value, z->curve->fr->p))
         return err_fail(-EBADMSG, "%s: section 4 (coefficients): the value of term %zu is not below the prime r of %s",
@@ -54,12 +81,35 @@ static inline bool in_range(const struct zkey *z, struct term t)
     return t.matrix < CSR_MATRICES && t.row < z->domain_size && t.signal < z->n_vars;
 }
 
-/* Let go of the file's pages behind the reader, 11 MiB at a time. */
-static void drop_behind(const struct zkey *z, size_t i)
+/* Where the next term of each matrix goes. */
+struct append {
+    uint64_t *row[CSR_MATRICES];
+    uint32_t *col[CSR_MATRICES], *coef[CSR_MATRICES];
+    size_t n[CSR_MATRICES];
+    uint32_t last[CSR_MATRICES];
+};
+
+static int append_block(struct append *to, struct coef_dict *dict, const struct zkey *z, const struct block *b)
 {
-    enum { DROP_TERMS = 1 << 18 };
-    if (i % DROP_TERMS == 0 && i)
-        file_map_drop(&z->map, z->coefs + (i - DROP_TERMS) * ZKEY_COEF_BYTES, DROP_TERMS * ZKEY_COEF_BYTES);
+    struct append a = *to; /* in registers */
+    const uint8_t *p = b->terms;
+    for (size_t i = b->first; i < b->first + b->n; i++, p += ZKEY_COEF_BYTES) {
+        struct term t = term_load(p);
+        if (!in_range(z, t))
+            return bad_term(z, i, t);
+        uint32_t m = t.matrix, index;
+        if (t.row < a.last[m])
+            return -EAGAIN;
+        a.last[m] = t.row;
+        int rc = number_value(dict, &index, z, p, i);
+        if (rc)
+            return rc;
+        a.row[m][(size_t)t.row + 1]++;
+        a.col[m][a.n[m]] = t.signal;
+        a.coef[m][a.n[m]++] = index;
+    }
+    *to = a;
+    return 0;
 }
 
 /* One pass, for terms that come row by row in each matrix, as all known tools write them: they are appended, and
@@ -67,31 +117,25 @@ static void drop_behind(const struct zkey *z, size_t i)
  * ns a term). -EAGAIN, without a sentence: they do not come in this order. */
 static int append_terms(struct csr *csr, struct coef_dict *dict, const struct zkey *z)
 {
-    uint64_t *row[] = {csr->matrix[CSR_A].row, csr->matrix[CSR_B].row};
-    uint32_t *col[] = {csr->matrix[CSR_A].col, csr->matrix[CSR_B].col};
-    uint32_t *coef[] = {csr->matrix[CSR_A].coef, csr->matrix[CSR_B].coef};
-    size_t n[CSR_MATRICES] = {0};
-    uint32_t last[CSR_MATRICES] = {0};
-    for (size_t i = 0; i < z->n_coefs; i++) {
-        struct term t = term_load(z->coefs + i * ZKEY_COEF_BYTES);
-        if (!in_range(z, t))
-            return bad_term(z, i);
-        uint32_t m = t.matrix, index;
-        if (t.row < last[m])
-            return -EAGAIN;
-        last[m] = t.row;
-        int rc = number_value(dict, &index, z, i);
-        if (rc)
-            return rc;
-        row[m][(size_t)t.row + 1]++;
-        col[m][n[m]] = t.signal;
-        coef[m][n[m]++] = index;
-        drop_behind(z, i);
+    struct append a = {0};
+    for (int m = 0; m < CSR_MATRICES; m++) {
+        a.row[m] = csr->matrix[m].row;
+        a.col[m] = csr->matrix[m].col;
+        a.coef[m] = csr->matrix[m].coef;
     }
-    csr->matrix[CSR_A].n_terms = n[CSR_A];
-    csr->matrix[CSR_B].n_terms = n[CSR_B];
-    csr->rows = z->n_coefs ? (size_t)(last[CSR_A] > last[CSR_B] ? last[CSR_A] : last[CSR_B]) + 1 : 0;
-    return 0;
+    struct block b = {0};
+    int rc;
+    while ((rc = block_next(z, &b)) > 0) {
+        rc = append_block(&a, dict, z, &b);
+        if (rc) {
+            block_end(z, &b);
+            return rc;
+        }
+    }
+    csr->matrix[CSR_A].n_terms = a.n[CSR_A];
+    csr->matrix[CSR_B].n_terms = a.n[CSR_B];
+    csr->rows = z->n_coefs ? (size_t)(a.last[CSR_A] > a.last[CSR_B] ? a.last[CSR_A] : a.last[CSR_B]) + 1 : 0;
+    return rc;
 }
 
 /* Room for n terms; when it is more than needed, the rest is never touched, and given back by trim. */
@@ -134,15 +178,20 @@ static int count_terms(struct csr *csr, const struct zkey *z)
 {
     uint64_t *row[CSR_MATRICES] = {csr->matrix[CSR_A].row, csr->matrix[CSR_B].row};
     uint32_t last_row = 0;
-    for (size_t i = 0; i < z->n_coefs; i++) {
-        struct term t = term_load(z->coefs + i * ZKEY_COEF_BYTES);
-        if (!in_range(z, t))
-            return bad_term(z, i);
-        row[t.matrix][(size_t)t.row + 2]++;
-        last_row = t.row > last_row ? t.row : last_row;
-    }
+    struct block b = {0};
+    int rc;
+    while ((rc = block_next(z, &b)) > 0)
+        for (size_t i = 0; i < b.n; i++) {
+            struct term t = term_load(b.terms + i * ZKEY_COEF_BYTES);
+            if (!in_range(z, t)) {
+                block_end(z, &b);
+                return bad_term(z, b.first + i, t);
+            }
+            row[t.matrix][(size_t)t.row + 2]++;
+            last_row = t.row > last_row ? t.row : last_row;
+        }
     csr->rows = z->n_coefs ? (size_t)last_row + 1 : 0;
-    return 0;
+    return rc;
 }
 
 static int changed(const struct zkey *z)
@@ -150,16 +199,16 @@ static int changed(const struct zkey *z)
     return err_fail(-EBADMSG, "%s: section 4 (coefficients): changed while it was read", z->map.path);
 }
 
-/* Second pass: place the terms; row[r + 1] moves from where row r begins to where it ends. */
-static int place_terms(struct csr *csr, struct coef_dict *dict, const struct zkey *z)
+static int place_block(struct csr *csr, struct coef_dict *dict, const struct zkey *z, const struct block *b)
 {
-    for (size_t i = 0; i < z->n_coefs; i++) {
-        struct term t = term_load(z->coefs + i * ZKEY_COEF_BYTES);
-        /* again, though the first pass did: another process may write to the file while it is mapped */
+    const uint8_t *p = b->terms;
+    for (size_t i = b->first; i < b->first + b->n; i++, p += ZKEY_COEF_BYTES) {
+        struct term t = term_load(p);
+        /* again, though the first pass did: the file may have been read twice, and written to in between */
         if (!in_range(z, t) || t.row >= csr->rows)
             return changed(z);
         uint32_t index;
-        int rc = number_value(dict, &index, z, i);
+        int rc = number_value(dict, &index, z, p, i);
         if (rc)
             return rc;
         struct csr_matrix *m = &csr->matrix[t.matrix];
@@ -168,9 +217,22 @@ static int place_terms(struct csr *csr, struct coef_dict *dict, const struct zke
             return changed(z);
         m->col[to] = t.signal;
         m->coef[to] = index;
-        drop_behind(z, i);
     }
     return 0;
+}
+
+/* Second pass: place the terms; row[r + 1] moves from where row r begins to where it ends. */
+static int place_terms(struct csr *csr, struct coef_dict *dict, const struct zkey *z)
+{
+    struct block b = {0};
+    int rc;
+    while ((rc = block_next(z, &b)) > 0) {
+        rc = place_block(csr, dict, z, &b);
+        if (rc)
+            break;
+    }
+    block_end(z, &b);
+    return rc;
 }
 
 static int build_any_order(struct csr *csr, struct coef_dict *dict, const struct zkey *z)
@@ -195,13 +257,11 @@ static int build(struct csr *csr, struct coef_dict *dict, const struct zkey *z)
         if (!csr->matrix[m].row)
             return err_fail(-ENOMEM, "%s: no memory for the rows of its matrices", z->map.path);
     }
-    file_map_sequential(&z->map, z->coefs, z->n_coefs * ZKEY_COEF_BYTES);
     int rc = build_in_order(csr, dict, z);
     if (rc == -EAGAIN)
         rc = build_any_order(csr, dict, z);
     if (rc)
         return rc;
-    file_map_drop(&z->map, z->coefs, z->n_coefs * ZKEY_COEF_BYTES);
     for (int m = 0; m < CSR_MATRICES; m++)
         trim(&csr->matrix[m], csr->rows);
     return 0;

@@ -28,8 +28,8 @@ struct csr {
 };
 
 /* Build from section 4, terms in any order; the order inside a row is the file's. Every term is checked (matrix, row <
- * domain_size, signal < n_vars, value < r): -EBADMSG naming the term. -ENOMEM. Pages of the section are dropped from
- * the resident set as they are read. Close with csr_close. */
+ * domain_size, signal < n_vars, value < r): -EBADMSG naming the term. -ENOMEM, or what the key's source says. The
+ * section is taken block by block. Close with csr_close. */
 int csr_open(struct csr **csr_p, const struct zkey *zkey);
 void csr_close(struct csr *csr); /* NULL is allowed */
 

@@ -1,43 +1,45 @@
 #include "prover/file_map.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "perf/err.h"
+#include "prover/file_read.h"
 
-static int map_fd(struct file_map *map, int fd, const char *path)
+static int read_fd(struct file_map *map, int fd, const char *path, uint64_t bytes)
 {
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return err_fail(-errno, "%s: cannot be read: %s", path, strerror(errno));
-    if (S_ISDIR(st.st_mode))
-        return err_fail(-EBADMSG, "%s: is a folder, expected a file", path);
-    if (!S_ISREG(st.st_mode))
-        return err_fail(-EBADMSG, "%s: is not a regular file (a pipe or device cannot be mapped)", path);
-    if (st.st_size == 0)
-        return err_fail(-EBADMSG, "%s: is empty (0 bytes)", path);
-    void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED)
-        return err_fail(-errno, "%s: cannot be mapped: %s", path, strerror(errno));
+    uint8_t *data = NULL;
+    size_t n = (size_t)bytes;
+    if (bytes == 0) {
+        int rc = file_read_stream(fd, path, &data, &n);
+        if (rc)
+            return rc;
+    } else {
+        data = file_read_room(n);
+        if (!data)
+            return err_fail(-ENOMEM, "%s: no memory for its %zu bytes", path, n);
+        int rc = file_read_at(fd, path, data, 0, n);
+        if (rc) {
+            file_read_free(data, n);
+            return rc;
+        }
+    }
     map->data = data;
-    map->bytes = (size_t)st.st_size;
-    map->mapped = true;
+    map->bytes = n;
+    map->read = true;
     return 0;
 }
 
 int file_map_open(struct file_map *map, const char *path)
 {
     *map = (struct file_map){0};
-    /* O_NONBLOCK: opening a FIFO that nobody writes must not hang */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return err_fail(-errno, "%s: cannot be opened: %s", path, strerror(errno));
-    int rc = map_fd(map, fd, path);
+    int fd;
+    uint64_t bytes;
+    int rc = file_read_open(&fd, &bytes, path);
+    if (rc)
+        return rc;
+    rc = read_fd(map, fd, path, bytes);
     close(fd);
     if (rc)
         return rc;
@@ -60,38 +62,35 @@ int file_map_wrap(struct file_map *map, const char *name, const void *data, size
     return 0;
 }
 
+int file_map_source(struct file_map *map, struct byte_source *source)
+{
+    char *path = strdup(source->path);
+    *map = (struct file_map){.bytes = (size_t)source->bytes, .path = path, .source = source};
+    if (path)
+        return 0;
+    file_map_close(map);
+    return err_fail(-ENOMEM, "no memory for a file's name");
+}
+
 void file_map_close(struct file_map *map)
 {
-    if (map->mapped)
-        munmap((void *)(uintptr_t)map->data, map->bytes);
+    if (map->read)
+        file_read_free((uint8_t *)(uintptr_t)map->data, map->bytes);
+    source_close(map->source);
     free(map->path);
     *map = (struct file_map){0};
 }
 
-/* Whole pages: `inside` shrinks the range to those that lie in it altogether, otherwise it grows to all it touches. */
-static void advise(const struct file_map *map, const void *at, size_t bytes, int advice, bool inside)
+int file_map_take(const struct file_map *map, const uint8_t **data, uint64_t offset, uint64_t bytes)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t begin = (uintptr_t)at, end = begin + bytes;
-    if (!map->mapped || begin < (uintptr_t)map->data || end > (uintptr_t)map->data + map->bytes)
-        return;
-    begin = (inside ? begin + page - 1 : begin) & ~(page - 1);
-    end = (inside ? end : end + page - 1) & ~(page - 1);
-    if (begin < end)
-        madvise((void *)begin, end - begin, advice);
+    if (!map->data)
+        return source_take(map->source, data, offset, bytes);
+    *data = map->data + offset;
+    return 0;
 }
 
-void file_map_sequential(const struct file_map *map, const void *at, size_t bytes)
+void file_map_done(const struct file_map *map, uint64_t offset)
 {
-    advise(map, at, bytes, MADV_SEQUENTIAL, false);
-}
-
-void file_map_need(const struct file_map *map, const void *at, size_t bytes)
-{
-    advise(map, at, bytes, MADV_WILLNEED, false);
-}
-
-void file_map_drop(const struct file_map *map, const void *at, size_t bytes)
-{
-    advise(map, at, bytes, MADV_DONTNEED, true);
+    if (!map->data)
+        source_done(map->source, offset);
 }

@@ -1,5 +1,5 @@
-/* A whole input file, mapped read-only, with the name that sentences give it. The parsers read from one of these, so
- * that a test or a fuzzer hands them memory instead. */
+/* A whole input file with the name that sentences give it: its bytes in memory, or a source that has them range by
+ * range. Most parsers read from memory, so that a test or a fuzzer hands them any. */
 #ifndef PROVER_FILE_MAP_H
 #define PROVER_FILE_MAP_H
 
@@ -7,29 +7,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "prover/source.h"
+
 struct file_map {
-    const uint8_t *data;
+    const uint8_t *data; /* NULL: take ranges */
     size_t bytes;
-    char *path;  /* owned */
-    bool mapped; /* data is ours to unmap */
+    char *path;                 /* owned */
+    bool read;                  /* data is ours to free */
+    struct byte_source *source; /* owned; where data is NULL */
 };
 
-/* Map the regular file at `path`. -EBADMSG for an empty file and for what is not a regular file, else what open(2)
- * says (-ENOENT, -EACCES, ...). Close with file_map_close. Another process that shortens the file while it is mapped
- * kills this one (SIGBUS), as with every mapped file. */
+/* Read the file at `path` into memory; also a pipe. -EBADMSG for an empty file, a folder or a device, and for a file
+ * that is shortened meanwhile, else what open(2) says (-ENOENT, -EACCES, ...). Close with file_map_close. */
 int file_map_open(struct file_map *map, const char *path);
 
 /* The same over the caller's memory, which must outlive it. -ENOMEM, -EBADMSG when empty. */
 int file_map_wrap(struct file_map *map, const char *name, const void *data, size_t bytes);
 
+/* The same over a source, which the map closes, also after a failure. -ENOMEM. */
+int file_map_source(struct file_map *map, struct byte_source *source);
+
 /* Also after a failed open. */
 void file_map_close(struct file_map *map);
 
-/* Hints about a range inside the map; nothing happens on wrapped memory.
- * sequential: read ahead far. need: start reading now. drop: this process will not read the range again soon, take its
- * pages out of the resident set (they stay in the page cache). */
-void file_map_sequential(const struct file_map *map, const void *at, size_t bytes);
-void file_map_need(const struct file_map *map, const void *at, size_t bytes);
-void file_map_drop(const struct file_map *map, const void *at, size_t bytes);
+/* A range inside the file, in memory until as many calls of done; see source.h. */
+int file_map_take(const struct file_map *map, const uint8_t **data, uint64_t offset, uint64_t bytes);
+void file_map_done(const struct file_map *map, uint64_t offset);
 
 #endif

@@ -20,7 +20,8 @@ struct groth16_key {
     struct stream *stream;
     /* | w: n_vars scalars |   | a: n | b: n | c: n |   the three run through the transforms as one batch */
     struct dbuf w, abc;
-    bool drop_pages;
+    bool taken[GROTH16_PARTS]; /* from the key's source, and not done with */
+    bool one_proof;
     struct span_list *spans;
 };
 
@@ -39,6 +40,34 @@ struct fr groth16_coset_shift(const struct curve *curve, unsigned log_n)
     return shift;
 }
 
+/* Take a part's points and make bases of them. Resident ones are copied then, and the source may have them back. */
+static int part_open(struct groth16_key *key, enum groth16_part part, bool resident)
+{
+    const struct device_ops *ops = key->device->ops;
+    const struct zkey *z = key->zkey;
+    const struct zkey_points *p = &z->points[part_set[part]];
+    const uint8_t *data;
+    int rc = zkey_points_take(z, &data, part_set[part]);
+    if (rc)
+        return rc;
+    struct bases_args args = {.curve = z->curve, .group = p->group, .points = data, .n = p->n, .resident = resident};
+    rc = ops->bases_open(key->device, &key->bases[part], &args);
+    key->taken[part] = rc == 0 && !resident;
+    if (!key->taken[part])
+        zkey_points_done(z, part_set[part]);
+    return rc;
+}
+
+static void part_close(struct groth16_key *key, enum groth16_part part)
+{
+    if (key->bases[part])
+        key->device->ops->bases_close(key->bases[part]);
+    if (key->taken[part])
+        zkey_points_done(key->zkey, part_set[part]);
+    key->bases[part] = NULL;
+    key->taken[part] = false;
+}
+
 static int key_load(struct groth16_key *key, const struct groth16_key_opts *opts)
 {
     const struct device_ops *ops = key->device->ops;
@@ -48,12 +77,8 @@ static int key_load(struct groth16_key *key, const struct groth16_key_opts *opts
         struct matrix_args args = csr_matrix_args(key->csr, (enum csr_which)i, opts->resident);
         rc = ops->matrix_open(key->device, &key->matrix[i], &args);
     }
-    for (int i = 0; i < GROTH16_PARTS && !rc; i++) {
-        const struct zkey_points *p = &z->points[part_set[i]];
-        struct bases_args args = {
-            .curve = z->curve, .group = p->group, .points = p->data, .n = p->n, .resident = opts->resident};
-        rc = ops->bases_open(key->device, &key->bases[i], &args);
-    }
+    for (int i = 0; i < GROTH16_PARTS && !rc && !opts->one_proof; i++)
+        rc = part_open(key, (enum groth16_part)i, opts->resident);
     if (!rc && !opts->own_inputs)
         rc = ops->alloc(key->device, &key->w, (size_t)z->n_vars * sizeof(struct scalar));
     if (!rc)
@@ -71,7 +96,7 @@ int groth16_key_open(struct groth16_key **key_p, struct device *device, const st
         return err_fail(-ENOMEM, "no memory for a key");
     key->device = device;
     key->zkey = zkey;
-    key->drop_pages = opts->drop_pages;
+    key->one_proof = opts->one_proof;
     key->spans = opts->spans;
     int rc = key_load(key, opts);
     if (rc)
@@ -92,10 +117,8 @@ void groth16_key_close(struct groth16_key *key)
         ops->free(key->device, key->abc);
     if (key->w.bytes)
         ops->free(key->device, key->w);
-    for (int i = 0; i < GROTH16_PARTS; i++) {
-        if (key->bases[i])
-            ops->bases_close(key->bases[i]);
-    }
+    for (int i = 0; i < GROTH16_PARTS; i++)
+        part_close(key, (enum groth16_part)i);
     for (int i = 0; i < CSR_MATRICES; i++) {
         if (key->matrix[i])
             ops->matrix_close(key->matrix[i]);
@@ -104,12 +127,20 @@ void groth16_key_close(struct groth16_key *key)
     free(key);
 }
 
-static void part_drop(const struct groth16_key *key, enum groth16_part part)
+/* The points of parts first..last are there from begin to end. After a failure they stay until the key is closed: its
+ * stream may still read them. */
+static int parts_begin(struct groth16_key *key, enum groth16_part first, enum groth16_part last)
 {
-    const struct zkey *z = key->zkey;
-    const struct zkey_points *p = &z->points[part_set[part]];
-    if (key->drop_pages)
-        file_map_drop(&z->map, p->data, p->n * z->curve->point_bytes[p->group]);
+    int rc = 0;
+    for (enum groth16_part i = first; i <= last && !rc; i++)
+        rc = key->bases[i] ? 0 : part_open(key, i, false);
+    return rc;
+}
+
+static void parts_end(struct groth16_key *key, enum groth16_part first, enum groth16_part last)
+{
+    for (enum groth16_part i = first; i <= last && key->one_proof; i++)
+        part_close(key, i);
 }
 
 /* A, B1, B2 and L share the witness. B1 and B2 need the same digits; one call lets the device see that. */
@@ -118,17 +149,20 @@ static int compute_witness_sums(struct groth16_key *key, struct groth16_sums *su
     const struct device_ops *ops = key->device->ops;
     const struct zkey *z = key->zkey;
     struct msm_set sets[PART_H];
+    int rc = parts_begin(key, PART_A, PART_L);
+    if (rc)
+        return rc;
     for (int i = 0; i < PART_H; i++) {
         sets[i].bases = key->bases[i];
         sets[i].first = i == PART_L ? z->n_public + 1 : 0;
         sets[i].result = &sums->part[i];
     }
     struct msm_args args = {.curve = z->curve, .scalars = w, .n = z->n_vars, .sets = sets, .n_sets = PART_H};
-    int rc = ops->msm(key->stream, &args);
+    rc = ops->msm(key->stream, &args);
     if (!rc)
         rc = ops->stream_sync(key->stream); /* `sets` ends here */
-    for (enum groth16_part i = 0; i < PART_H; i++)
-        part_drop(key, i);
+    if (!rc)
+        parts_end(key, PART_A, PART_L);
     return rc;
 }
 
@@ -170,16 +204,20 @@ static int compute_quotient_sum(struct groth16_key *key, struct groth16_sums *su
 {
     const struct device_ops *ops = key->device->ops;
     const struct zkey *z = key->zkey;
+    int rc = parts_begin(key, PART_H, PART_H);
+    if (rc)
+        return rc;
     struct msm_set set = {.bases = key->bases[PART_H], .result = &sums->part[PART_H]};
     struct msm_args args = {.curve = z->curve,
                             .scalars = dbuf_at(key->abc, 0, domain_bytes(z)),
                             .n = z->domain_size,
                             .sets = &set,
                             .n_sets = 1};
-    int rc = ops->msm(key->stream, &args);
+    rc = ops->msm(key->stream, &args);
     if (!rc)
         rc = ops->stream_sync(key->stream);
-    part_drop(key, PART_H);
+    if (!rc)
+        parts_end(key, PART_H, PART_H);
     return rc;
 }
 

@@ -16,8 +16,8 @@
 struct groth16_key;
 
 struct groth16_key_opts {
-    bool resident;   /* bases and matrices in device memory; else streamed from the file's pages */
-    bool drop_pages; /* one proof only: give pages of the key back as they are used */
+    bool resident;   /* bases and matrices in device memory; else used where the key's source has them */
+    bool one_proof;  /* sections are taken from the key's source when they are needed, and done with after that */
     bool own_inputs; /* witnesses come by groth16_step in buffers of the caller; groth16_compute must not be used */
     struct span_list *spans; /* may be NULL */
 };

@@ -10,19 +10,23 @@
 static int check_section(struct device *device, struct stream *stream, const struct zkey *z, enum zkey_set set)
 {
     const struct zkey_points *p = &z->points[set];
+    const uint8_t *data;
     size_t bad;
     enum point_fault fault;
+    int rc = zkey_points_take(z, &data, set);
+    if (rc)
+        return rc;
     struct check_points_args args = {.curve = z->curve,
                                      .group = p->group,
-                                     .points = p->data,
+                                     .points = data,
                                      .n = p->n,
                                      .subgroup = true,
                                      .bad = &bad,
                                      .fault = &fault};
-    int rc = device->ops->check_points(stream, &args);
+    rc = device->ops->check_points(stream, &args);
     if (!rc)
         rc = device->ops->stream_sync(stream);
-    file_map_drop(&z->map, p->data, p->n * z->curve->point_bytes[p->group]);
+    zkey_points_done(z, set);
     if (!rc && bad < p->n)
         rc = err_fail(-EBADMSG, "%s: section %u (%s): point %zu %s", z->map.path, p->section, p->name, bad,
                       point_fault_text(fault));
@@ -36,6 +40,8 @@ static bool same_number(const struct curve *cv, const struct point *x1, const st
     cv->neg(GROUP_G1, &g1[1], &g1[1]);
     return cv->pairing_is_one(g1, g2, 2);
 }
+
+static const enum zkey_set b_sets[2] = {ZKEY_B1, ZKEY_B2};
 
 static int check_b1_b2(struct device *device, struct stream *stream, const struct zkey *z)
 {
@@ -53,10 +59,14 @@ static int check_b1_b2(struct device *device, struct stream *stream, const struc
     struct point sum[2];
     struct msm_set sets[2];
     struct dbuf d = {0};
+    const uint8_t *data[2] = {NULL, NULL};
     for (int i = 0; i < 2 && !rc; i++) {
-        const struct zkey_points *p = &z->points[i ? ZKEY_B2 : ZKEY_B1];
+        const struct zkey_points *p = &z->points[b_sets[i]];
+        rc = zkey_points_take(z, &data[i], b_sets[i]);
+        if (rc)
+            break;
         rc = ops->bases_open(device, &bases[i],
-                             &(struct bases_args){.curve = z->curve, .group = p->group, .points = p->data, .n = p->n});
+                             &(struct bases_args){.curve = z->curve, .group = p->group, .points = data[i], .n = p->n});
         sets[i] = (struct msm_set){.bases = bases[i], .result = &sum[i]};
     }
     if (!rc)
@@ -72,6 +82,8 @@ static int check_b1_b2(struct device *device, struct stream *stream, const struc
     for (int i = 0; i < 2; i++) {
         if (bases[i])
             ops->bases_close(bases[i]);
+        if (data[i])
+            zkey_points_done(z, b_sets[i]);
     }
     if (d.bytes)
         ops->free(device, d);

@@ -29,17 +29,22 @@ int vk_from_zkey(struct vk *vk, const struct zkey *z)
     if (!v.ic)
         return err_fail(-ENOMEM, "%s: no memory for %zu points of its verifying key", z->map.path, ic->n);
     unsigned point_bytes = z->curve->point_bytes[GROUP_G1];
-    for (size_t i = 0; i < ic->n; i++) {
-        point_load(z->curve, GROUP_G1, &v.ic[i], ic->data + i * point_bytes);
+    const uint8_t *data;
+    int rc = zkey_points_take(z, &data, ZKEY_IC);
+    for (size_t i = 0; i < ic->n && !rc; i++) {
+        point_load(z->curve, GROUP_G1, &v.ic[i], data + i * point_bytes);
         enum point_fault fault = z->curve->check(GROUP_G1, &v.ic[i]);
-        if (fault) {
-            vk_close(&v);
-            return err_fail(-EBADMSG, "%s: section %u (%s): point %zu %s", z->map.path, ic->section, ic->name, i,
-                            point_fault_text(fault));
-        }
+        if (fault)
+            rc = err_fail(-EBADMSG, "%s: section %u (%s): point %zu %s", z->map.path, ic->section, ic->name, i,
+                          point_fault_text(fault));
+        if (fault || i + 1 == ic->n)
+            zkey_points_done(z, ZKEY_IC);
     }
-    *vk = v;
-    return 0;
+    if (rc)
+        vk_close(&v);
+    else
+        *vk = v;
+    return rc;
 }
 
 void vk_close(struct vk *vk)

@@ -77,7 +77,6 @@ static int read_constraints(struct r1cs *c, const struct binfile *bin)
     if (rc)
         return rc;
     struct bytes_reader r = {s.data, s.bytes, false};
-    file_map_sequential(&c->map, s.data, s.bytes);
     for (uint32_t row = 0; row < c->n_constraints; row++)
         for (int which = 0; which < 3; which++)
             if ((rc = check_lc(c, &r, row, which)))

@@ -84,7 +84,6 @@ static int read_values(struct wtns *w, uint32_t count, const struct binfile *bin
     struct scalar one = wtns_value(w, 0);
     if (one.l[0] != 1 || (one.l[1] | one.l[2] | one.l[3]))
         return err_fail(-EBADMSG, "%s: section 2 (values): element 0 must be 1", path);
-    file_map_sequential(&w->map, w->values, s.bytes);
     size_t bad = scalars_find_bad(w->curve, w->values, w->n);
     if (bad < w->n)
         return err_fail(-EBADMSG, "%s: section 2 (values): element %zu is not below the prime r of %s", path, bad,

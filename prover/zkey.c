@@ -125,12 +125,12 @@ static int read_header(struct zkey *z, const struct binfile *bin)
     int rc = binfile_section(bin, &s, SECTION_HEADER, "header");
     if (rc)
         return rc;
-    struct bytes_reader r = {s.data, s.bytes, false};
+    struct bytes_reader r = {s.data, s.at_hand, false};
     if ((rc = read_curve(z, &r)) || (rc = read_counts(z, &r)) || (rc = read_vk_points(z, &r)))
         return rc;
-    if (r.left)
+    if (r.left || s.at_hand < s.bytes)
         return err_fail(-EBADMSG, "%s: section 2 (header): %zu bytes, expected %zu", z->map.path, s.bytes,
-                        s.bytes - r.left);
+                        s.at_hand - r.left);
     return 0;
 }
 
@@ -160,7 +160,7 @@ static int read_point_sections(struct zkey *z, const struct binfile *bin)
             return err_fail(
                 -EBADMSG, "%s: section %" PRIu32 " (%s): %zu bytes, expected %s = %" PRIu64 " points of %u bytes",
                 z->map.path, sets[i].section, sets[i].name, s.bytes, sets[i].count_text, sets[i].n, point_bytes);
-        z->points[i] = (struct zkey_points){s.data, (size_t)sets[i].n, sets[i].group, sets[i].section, sets[i].name};
+        z->points[i] = (struct zkey_points){s.offset, (size_t)sets[i].n, sets[i].group, sets[i].section, sets[i].name};
     }
     return 0;
 }
@@ -175,7 +175,7 @@ static int read_coefs(struct zkey *z, const struct binfile *bin)
         return err_fail(-EBADMSG, "%s: section 4 (coefficients): %zu bytes, expected 4 + 44 n", z->map.path, s.bytes);
     uint32_t count = load_u32(s.data);
     z->n_coefs = (s.bytes - 4) / ZKEY_COEF_BYTES;
-    z->coefs = s.data + 4;
+    z->coefs_offset = s.offset + 4;
     if (count != z->n_coefs)
         return err_fail(-EBADMSG, "%s: section 4 (coefficients): says %" PRIu32 " terms, its size holds %zu",
                         z->map.path, count, z->n_coefs);
@@ -198,6 +198,7 @@ static const struct binfile_kind kind = {.magic = "zkey",
                                          .min_version = 1,
                                          .max_version = 1,
                                          .object_bytes = sizeof(struct zkey),
+                                         .by_range = true,
                                          .read = read_zkey};
 
 int zkey_open(struct zkey **zkey_p, const char *path)
@@ -213,6 +214,15 @@ int zkey_open_memory(struct zkey **zkey_p, const char *name, const void *data, s
 {
     void *z = NULL;
     int rc = binfile_open_memory(&z, &kind, name, data, bytes);
+    if (rc == 0)
+        *zkey_p = z;
+    return rc;
+}
+
+int zkey_open_source(struct zkey **zkey_p, struct byte_source *source)
+{
+    void *z = NULL;
+    int rc = binfile_open_source(&z, &kind, source);
     if (rc == 0)
         *zkey_p = z;
     return rc;

@@ -191,6 +191,14 @@ static ssize_t f_pread(int fd, void *buf, size_t bytes, off_t offset)
     return bent;
 }
 
+static ssize_t f_cached(int fd, off_t offset, size_t bytes)
+{
+    DUE(EIO, -1);
+    if (atomic_load(&fake.cached_lies))
+        return (ssize_t)(bytes + 4096);
+    return sys_real.cached(fd, offset, bytes);
+}
+
 static int f_uring_init(unsigned entries, struct io_uring *ring, unsigned flags)
 {
     DUE(EPERM, -EPERM);
@@ -243,6 +251,7 @@ const struct sysops fake_sys = {
     .flock = f_flock,
     .unlink = f_unlink,
     .pread = f_pread,
+    .cached = f_cached,
     .uring_init = f_uring_init,
     .uring_submit = f_uring_submit,
     .uring_wait = f_uring_wait,

@@ -8,9 +8,9 @@
 
 const char *const fuzz_seed_endings[] = {".zkey", NULL};
 
-static void inside(const uint8_t *data, size_t size, const uint8_t *p, size_t bytes)
+static void inside(size_t size, uint64_t offset, uint64_t bytes)
 {
-    FUZZ_CLAIM(p >= data && bytes <= size - (size_t)(p - data));
+    FUZZ_CLAIM(offset <= size && bytes <= size - offset);
 }
 
 static void check_csr(const struct zkey *z)
@@ -38,8 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     FUZZ_CLAIM(z->n_public < z->n_vars && z->domain_size == 1u << z->log_domain);
     for (int i = 0; i < ZKEY_SETS; i++)
-        inside(data, size, z->points[i].data, z->points[i].n * z->curve->point_bytes[z->points[i].group]);
-    inside(data, size, z->coefs, z->n_coefs * ZKEY_COEF_BYTES);
+        inside(size, z->points[i].offset, zkey_points_bytes(z, (enum zkey_set)i));
+    inside(size, z->coefs_offset, z->n_coefs * ZKEY_COEF_BYTES);
     check_csr(z);
     struct vk vk;
     if (vk_from_zkey(&vk, z) == 0)

@@ -36,7 +36,10 @@ static void check_zkey(const struct zkey *z, const struct r1cs *c)
     for (int i = 0; i < ZKEY_SETS; i++) {
         if (z->points[i].n == 0)
             continue;
-        point_load(z->curve, z->points[i].group, &first, z->points[i].data);
+        const uint8_t *data = NULL;
+        assert_int_equal(zkey_points_take(z, &data, (enum zkey_set)i), 0);
+        point_load(z->curve, z->points[i].group, &first, data);
+        zkey_points_done(z, (enum zkey_set)i);
         assert_int_equal(z->curve->check(z->points[i].group, &first), POINT_OK);
     }
 }

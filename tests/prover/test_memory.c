@@ -89,11 +89,10 @@ static int build_large(void)
 {
     enum { N = 3000 };
     static uint8_t coefs[N * ZKEY_COEF_BYTES];
-    struct zkey z = {.map = {.path = (char *)(uintptr_t) "made up"},
+    struct zkey z = {.map = {.path = (char *)(uintptr_t) "made up", .data = coefs, .bytes = sizeof coefs},
                      .curve = curve_get(CURVE_BN254),
                      .n_vars = 1,
                      .domain_size = 4096,
-                     .coefs = coefs,
                      .n_coefs = N};
     for (uint32_t i = 0; i < N; i++) {
         uint32_t row = i < N / 2 ? i : N - i;

@@ -1,0 +1,214 @@
+/* The loader's threads: which range is next, its lease, its read, and its end. */
+#include "alloc/loader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/loader_internal.h"
+#include "alloc/sysops.h"
+#include "alloc/thread.h"
+#include "perf/err.h"
+
+enum { ARENA_STEP = 2 << 20 };
+
+void loader_event(void *ctx)
+{
+    struct loader *l = ctx;
+    atomic_fetch_add(&l->events, 1);
+    sys_futex_wake(&l->events);
+}
+
+/* Units for an arena that serves this request; small units are rounded up to whole 2 MiB, so that transparent pages
+ * stay possible. */
+static unsigned units_for(const struct loader *l, size_t bytes)
+{
+    size_t step = bytes > ARENA_STEP && l->unit_bytes < ARENA_STEP ? ARENA_STEP : l->unit_bytes;
+    size_t units = (bytes + step - 1) / step * step / l->unit_bytes;
+    return (unsigned)(units > WORD_UNITS ? WORD_UNITS : units);
+}
+
+/* A lease, from a new arena if `grow`. -EAGAIN: only a new arena would do. */
+static int lease_take(struct loader *l, struct load *load, bool grow)
+{
+    enum { TRIES = 3 }; /* the other thread may be quicker to take a piece of the new arena */
+    struct pool_want want = {.size = {load->extent.room_bytes}, .buffers = 1, .local = true};
+    unsigned units = units_for(l, load->extent.room_bytes);
+    int rc = pool_take(l->pool, &load->lease, &want);
+    if (rc && !grow)
+        return -EAGAIN;
+    for (int i = 0; i < TRIES && rc; i++) {
+        rc = pool_grow(l->pool, 0, units);
+        if (rc) { /* once more with what lies idle in runs that are too short */
+            pool_shrink(l->pool, 0, UINT64_MAX, 0, NULL);
+            rc = pool_grow(l->pool, 0, units);
+        }
+        if (rc)
+            return err_in(rc, "%s: no memory to read %lu bytes into", load->path, load->extent.bytes);
+        rc = pool_take(l->pool, &load->lease, &want);
+    }
+    if (!rc)
+        lease_pass(&load->lease); /* a thread of this loader gives it back, whichever */
+    return rc;
+}
+
+/* The first range that may be taken now. Lock held. */
+static struct load *load_next(const struct loader *l)
+{
+    for (struct load *x = l->first; x; x = x->next)
+        if (x->state == LOAD_ASKED && !x->dropped && x->waiting && !(x->must_grow && l->growing))
+            return x;
+    for (struct load *x = l->first; x && l->filling < LOADER_FILLS && !l->stalled; x = x->next)
+        if (x->state == LOAD_ASKED && !x->dropped && !x->after && !(x->must_grow && l->growing))
+            return x;
+    return NULL;
+}
+
+/* Lock held; it is away meanwhile. */
+static void load_begin(struct loader *l, struct load *x)
+{
+    bool grow = !l->growing && x->must_grow;
+    x->state = LOAD_TAKING;
+    l->growing = l->growing || grow;
+    pthread_mutex_unlock(&l->lock);
+    int rc = lease_take(l, x, grow);
+    if (!rc) {
+        x->extent.room = x->lease.base;
+        rc = fill_start(l->filler, &x->fill, &x->extent, 1, 0);
+    }
+    pthread_mutex_lock(&l->lock);
+    if (grow)
+        l->growing = false;
+    if (rc == -EAGAIN && !grow) {
+        x->must_grow = true;
+        x->state = LOAD_ASKED;
+    } else if (rc && !x->waiting && !x->lease.base) {
+        l->stalled = true; /* reading ahead needs more memory than there is: later, or when somebody waits */
+        x->state = LOAD_ASKED;
+    } else if (rc) {
+        x->rc = rc;
+        err_copy(x->said);
+        x->state = LOAD_FAILED;
+    } else {
+        x->state = LOAD_FILLING;
+        l->filling++;
+    }
+    if (x->lease.base) {
+        l->held_bytes += x->lease.bytes;
+        l->peak_bytes = l->held_bytes > l->peak_bytes ? l->held_bytes : l->peak_bytes;
+    }
+    pthread_cond_broadcast(&l->change);
+    loader_event(l);
+}
+
+/* The read ended. Lock held; it is away meanwhile, and the load is neither dropped nor settled by anybody else. */
+static void load_settle(struct loader *l, struct load *x)
+{
+    struct fill *fill = x->fill;
+    struct fill_report report;
+    x->fill = NULL;
+    pthread_mutex_unlock(&l->lock);
+    int rc = fill_wait(fill);
+    fill_read(fill, &report);
+    fill_close(fill);
+    pthread_mutex_lock(&l->lock);
+    x->rc = rc;
+    if (rc)
+        err_copy(x->said);
+    x->state = rc ? LOAD_FAILED : LOAD_READY;
+    l->filling--;
+    l->bytes += report.bytes;
+    l->cached_bytes += report.cached_bytes;
+    l->buffered = l->buffered || !report.direct;
+    if (report.why[0])
+        memcpy(l->why, report.why, sizeof l->why);
+    pthread_cond_broadcast(&l->change);
+    loader_event(l);
+}
+
+/* Give a dropped load's lease back and forget it. Lock held; it is away meanwhile. */
+static void load_bury(struct loader *l, struct load *x)
+{
+    struct load **at = &l->first;
+    while (*at != x)
+        at = &(*at)->next;
+    *at = x->next;
+    if (l->end == &x->next)
+        l->end = at;
+    for (struct load *y = l->first; y; y = y->next)
+        y->after = y->after == x ? NULL : y->after;
+    size_t bytes = x->lease.base ? x->lease.bytes : 0;
+    pthread_mutex_unlock(&l->lock);
+    if (bytes)
+        pool_give(l->pool, &x->lease); /* this thread has its record: it took one before it ran */
+    free(x);
+    pthread_mutex_lock(&l->lock);
+    l->held_bytes -= bytes;
+    l->stalled = l->stalled && !bytes;
+    l->trim_asked = l->trim_asked || (bytes && l->opts.trim);
+    pthread_cond_broadcast(&l->change);
+    loader_event(l);
+}
+
+/* One thing that can be done now. False: there is none. Lock held. */
+static bool loader_step(struct loader *l)
+{
+    for (struct load *x = l->first; x; x = x->next) {
+        if (x->state == LOAD_FILLING && x->fill && fill_done(x->fill)) {
+            load_settle(l, x);
+            return true;
+        }
+        if (x->dropped && x->state != LOAD_TAKING && x->state != LOAD_FILLING) {
+            load_bury(l, x);
+            return true;
+        }
+    }
+    struct load *next = load_next(l);
+    if (next) {
+        load_begin(l, next);
+        return true;
+    }
+    return false;
+}
+
+/* Nothing is asked for that could use what is idle. Lock held. */
+static bool may_trim(const struct loader *l)
+{
+    bool asked = false;
+    for (const struct load *x = l->first; x; x = x->next)
+        asked = asked || x->state == LOAD_ASKED || x->state == LOAD_TAKING;
+    return !l->trimming && !l->growing && (l->trim_now || (l->trim_asked && !asked));
+}
+
+static void loader_shrink(struct loader *l)
+{
+    l->trim_asked = l->trim_now = false;
+    l->trimming = true;
+    pthread_mutex_unlock(&l->lock);
+    pool_shrink(l->pool, 0, UINT64_MAX, 0, NULL);
+    pthread_mutex_lock(&l->lock);
+    l->trimming = false;
+}
+
+void *loader_run(void *arg)
+{
+    struct loader *l = arg;
+    while (!thread_enter()) /* one small record: so that giving back cannot fail */
+        sys_futex_wait(&l->events, atomic_load(&l->events), 1000 * 1000);
+    pthread_mutex_lock(&l->lock);
+    for (;;) {
+        uint32_t seen = atomic_load(&l->events);
+        if (loader_step(l))
+            continue;
+        if (l->quit)
+            break;
+        if (may_trim(l)) {
+            loader_shrink(l);
+            continue;
+        }
+        pthread_mutex_unlock(&l->lock);
+        sys_futex_wait(&l->events, seen, UINT64_MAX);
+        pthread_mutex_lock(&l->lock);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
