@@ -1,10 +1,10 @@
-/* A key's (or any sectioned file's) bytes in leased memory: the source (prover/source.h) behind which a loader reads
- * ahead.
+/* A key's bytes in leased memory: the source (prover/source.h) behind which a loader reads ahead.
  *
- *     key_source_open --> zkey_open_source (headers only, milliseconds) --> key_source_plan: the sections begin to
- *     arrive in the order of their use --> groth16_key_open, groth16_compute take and finish them
+ *     key_source_open -> zkey_open_source (headers only, milliseconds) -> key_source_begin: pool and reading threads
+ *     -> key_source_plan: the sections arrive in the order of their use -> groth16_key_open, groth16_compute take them
  *
- * The leases lie in arenas that are registered with the device, so a GPU copies or streams from them at full speed. */
+ * The leases lie in arenas that are registered with the device, so that a GPU copies or streams from them at the link's
+ * full rate. */
 #ifndef ENGINE_KEY_SOURCE_H
 #define ENGINE_KEY_SOURCE_H
 
@@ -15,22 +15,30 @@
 
 struct key_source_opts {
     struct device *device; /* arenas are registered with it; NULL: with none */
-    bool keep;             /* sections stay after their last use (a circuit of an engine); else their memory goes back */
-    bool ahead;            /* read ahead all there is; else no more than the witness's sums need at once */
+    bool keep;             /* points stay after their last use (a circuit of an engine); else their memory goes back */
     enum page_tier tier;   /* best tier; 0: 1 GiB */
-    bool strict;
-    struct budget *budget;   /* may be NULL */
+    bool strict;           /* no lower one */
+    struct budget *budget; /* may be NULL */
+    enum fill_method first;
     struct span_list *spans; /* may be NULL */
 };
 
-/* Open the file; nothing but headers is read before key_source_plan. What is not a regular file is read whole. */
+/* Open the file; nothing but headers is read before key_source_plan, and then whatever is taken. What is not a regular
+ * file is read whole now, into memory that is not registered. -EBADMSG, -ENOMEM, or what open(2) says. */
 int key_source_open(struct byte_source **out, const char *path, const struct key_source_opts *opts);
 
-/* Start reading the sections of the key that was opened on this source, in the order of their use. `witness` (its
- * bytes; 0: none) says how large the file is that key_source_witness will ask for. */
-int key_source_plan(struct byte_source *s, const struct zkey *zkey, uint64_t witness_bytes);
+/* For the key that was opened on this source: a loader for its sections and for files of up to other_bytes (0: none).
+ * -ENOMEM, -EAGAIN. Nothing happens the second time. */
+int key_source_begin(struct byte_source *s, const struct zkey *zkey, uint64_t other_bytes);
 
-/* The loader, once planned: for witness files (load_ask with offset 0) and reports. */
-struct loader *key_source_loader(struct byte_source *s);
+/* Start reading the sections in the order of their use. Without `keep`, H waits for the memory of B2. */
+int key_source_plan(struct byte_source *s, const struct zkey *zkey);
+
+/* What an error of load_wait means to a job: a drive that fails or a file that ends early is a fault of the input (-EIO
+ * is a device's), a budget without room is memory that is missing. */
+int key_source_error(int rc);
+
+/* Once begun: to load other files by, and for reports. */
+struct loader *key_source_loader(const struct byte_source *s);
 
 #endif

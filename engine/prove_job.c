@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/prove_input.h"
 #include "perf/clock.h"
 #include "perf/count.h"
 #include "perf/err.h"
@@ -21,7 +22,8 @@ struct job {
     const struct prove_request *req;
     struct prove_report *report;
     struct device *device;
-    struct zkey *zkey;
+    struct prove_input input;
+    struct zkey *zkey; /* of the input */
     struct wtns *wtns;
     struct groth16_key *key;
     struct groth16_sums sums;
@@ -43,13 +45,11 @@ static void stage_end(struct job *j, enum prove_stage stage)
 
 static int job_open(struct job *j)
 {
-    int rc = zkey_open(&j->zkey, j->req->key_path);
-    if (!rc)
-        rc = wtns_open(&j->wtns, j->req->witness_path);
-    if (!rc)
-        rc = wtns_match_zkey(j->wtns, j->zkey);
+    int rc = prove_input_open(&j->input, j->device, j->req);
     if (rc)
         return rc;
+    j->zkey = j->input.zkey;
+    j->wtns = j->input.wtns;
     const struct zkey *z = j->zkey;
     if (z->trailing_bytes)
         log_line(LOG_WARN, "%s: %zu bytes after the last section", j->req->key_path, z->trailing_bytes);
@@ -230,8 +230,7 @@ int prove_job_run(struct prove_report *report, struct device *device, const stru
         count_add(COUNT_PROOFS, 1);
     groth16_key_close(j.key);
     vk_close(&j.vk);
-    wtns_close(j.wtns);
-    zkey_close(j.zkey);
+    prove_input_close(&j.input, report);
     explicit_bzero(&j.r, sizeof j.r);
     explicit_bzero(&j.s, sizeof j.s);
     return rc;

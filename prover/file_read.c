@@ -35,6 +35,12 @@ int file_read_open(int *fd_p, uint64_t *bytes, const char *path)
     return 0;
 }
 
+bool file_read_is_stream(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
 int file_read_at(int fd, const char *path, void *to, uint64_t offset, size_t bytes)
 {
     uint8_t *at = to;

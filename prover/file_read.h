@@ -3,12 +3,16 @@
 #ifndef PROVER_FILE_READ_H
 #define PROVER_FILE_READ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Open for reading. *bytes: the file's size, or 0 where that is known at the end only (a pipe, a socket, /proc): then
  * file_read_stream. -EBADMSG for a folder, a device and an empty file, else what open(2) says. */
 int file_read_open(int *fd, uint64_t *bytes, const char *path);
+
+/* Is there something at `path` that can be read once only: a pipe, a socket? */
+bool file_read_is_stream(const char *path);
 
 /* All of `bytes` at `offset`. -EBADMSG: the file ends before; -EIO and others, with the place. */
 int file_read_at(int fd, const char *path, void *to, uint64_t offset, size_t bytes);

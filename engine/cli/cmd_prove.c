@@ -22,9 +22,14 @@ static const char doc[] =
     "  penstock prove --device host --threads 8 circuit.zkey witness.wtns\n"
     "  penstock prove --r1cs circuit.r1cs circuit.zkey witness.wtns    names the row that is not satisfied";
 
-enum { OPT_R1CS = 256, OPT_TRACE };
+enum { OPT_R1CS = 256, OPT_TRACE, OPT_PAGES };
 static const struct argp_option options[] = {
     {"r1cs", OPT_R1CS, "FILE", 0, "Check the witness against the circuit first and name the first row that fails", 1},
+    {"pages", OPT_PAGES, "SIZE", 0,
+     "Read key and witness into pages of this size, 1G, 2M, thp or 4K, and fail where there are not enough; the "
+     "default "
+     "takes the best there are",
+     1},
     {"trace", OPT_TRACE, "FILE", 0, "Write a Chrome trace of every stage", 1},
     {0},
 };
@@ -35,6 +40,18 @@ struct args {
     const char *trace_path;
     struct prove_request req;
 };
+
+static bool pages_named(enum page_tier *tier, const char *name)
+{
+    static const char *const names[TIER_KINDS] = {
+        [TIER_1G] = "1G", [TIER_2M] = "2M", [TIER_THP] = "thp", [TIER_4K] = "4K"};
+    for (unsigned i = 0; i < TIER_KINDS; i++)
+        if (strcasecmp(name, names[i]) == 0) {
+            *tier = (enum page_tier)i;
+            return true;
+        }
+    return false;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -47,6 +64,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_R1CS:
         a->req.r1cs_path = arg;
+        return 0;
+    case OPT_PAGES:
+        a->req.pages_strict = true;
+        if (!pages_named(&a->req.pages, arg))
+            argp_error(state, "--pages %s: expected 1G, 2M, thp or 4K", arg);
         return 0;
     case OPT_TRACE:
         a->trace_path = arg;
@@ -101,6 +123,19 @@ static void print_line(const struct prove_report *r, const struct device_info *i
             r->n_vars, (int)__builtin_ctzll(r->domain_size), info->name);
 }
 
+/* How key and witness came in, and why not better; null when a pipe was read at once. */
+static json_t *loading_tree(const struct prove_report *r)
+{
+    const struct loader_view *v = &r->loading;
+    if (!r->loaded)
+        return json_null();
+    return json_pack("{s:s, s:b, s:I, s:I, s:f, s:I, s:s, s:s, s:s}", "method",
+                     v->method == FILL_URING ? "io_uring" : "pread", "direct", v->direct, "bytes", (json_int_t)v->bytes,
+                     "from_page_cache_bytes", (json_int_t)v->cached_bytes, "waited_seconds", (double)v->wait_ns * 1e-9,
+                     "leased_peak_bytes", (json_int_t)v->peak_bytes, "pages", hugepage_tier_name(v->pool.lowest),
+                     "pages_why", v->pool.why, "why", v->why);
+}
+
 static json_t *report_tree(const struct args *a, const struct prove_report *r, const struct device_info *info)
 {
     json_t *stages = json_object();
@@ -110,12 +145,12 @@ static json_t *report_tree(const struct args *a, const struct prove_report *r, c
     static const char *const names[] = {"spmv", "ntt", "msm", "pointwise"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         json_object_set_new(kernels, names[i], json_real((double)span_stage_ns(a->req.spans, names[i]) * 1e-9));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:f, s:o, s:o}", "proof",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:f, s:o, s:o, s:o}", "proof",
                      a->req.proof_path, "public", a->req.public_path, "curve", r->curve->name, "device", info->id,
                      "device_name", info->name, "wires", (json_int_t)r->n_vars, "publics", (json_int_t)r->n_public,
                      "domain", (json_int_t)r->domain_size, "key_bytes", (json_int_t)r->key_bytes, "witness_bytes",
                      (json_int_t)r->witness_bytes, "device_fault", r->device_fault, "total_seconds", report_total(r),
-                     "stage_seconds", stages, "operation_seconds", kernels);
+                     "stage_seconds", stages, "operation_seconds", kernels, "loading", loading_tree(r));
 }
 
 int cmd_prove(int argc, char **argv)
