@@ -32,6 +32,8 @@ static void on_release(void *ctx, struct job *job, bool host, bool slot)
     pthread_mutex_init(&husk->slot_lock, NULL);
     husk->wtns = t->wtns;
     husk->values_own = t->values_own;
+    load_drop(t->load); /* at once: its circuit may be dropped next. The husk does not look at the bytes */
+    t->load = NULL;
     t->wtns = NULL;
     t->values_own = NULL;
     t->values = NULL;
@@ -45,6 +47,8 @@ static void on_change(void *ctx, struct job *job, enum job_state to)
     struct pen_engine *e = ctx;
     struct task *t = job->owner;
     if (to == JOB_STATES) {
+        load_drop(t->load);
+        t->load = NULL;
         t->next = e->trash;
         e->trash = t;
         return;
@@ -201,10 +205,6 @@ void pen_engine_close(struct pen_engine *e)
         cancel_all(e);
     lanes_stop(e);
     trace_close(e);
-    for (int i = 0; i < ENGINE_CIRCUITS; i++) {
-        if (e->circuit[i])
-            circuit_close(e, e->circuit[i]);
-    }
     job_queue_close(e->queue);
     sched_close(e->sched);
     while (e->trash) {
@@ -212,6 +212,12 @@ void pen_engine_close(struct pen_engine *e)
         e->trash = t->next;
         task_free(t);
     }
+    for (int i = 0; i < ENGINE_CIRCUITS; i++) { /* after the tasks, whose witnesses lie in the circuits' leases */
+        if (e->circuit[i])
+            circuit_close(e, e->circuit[i]);
+    }
+    if (e->budget)
+        budget_close(e->budget);
     for (unsigned d = 0; d < e->gpus; d++)
         e->gpu[d].device->ops->close(e->gpu[d].device);
     pthread_cond_destroy(&e->lanes);

@@ -72,7 +72,7 @@ static int key_put(struct pen_engine *e, struct circuit *c, unsigned d)
 /* On every device that can take it; *mask says which. */
 static int circuit_open(struct pen_engine *e, struct circuit *c, const char *path, uint32_t *mask)
 {
-    int rc = zkey_open(&c->zkey, path);
+    int rc = circuit_key_open(e, c, path);
     if (!rc)
         rc = vk_from_zkey(&c->vk, c->zkey);
     if (rc)
@@ -90,6 +90,7 @@ static int circuit_open(struct pen_engine *e, struct circuit *c, const char *pat
             *mask |= 1u << d;
         }
     }
+    circuit_key_settle(c);
     return *mask ? 0 : failed;
 }
 

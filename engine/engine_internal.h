@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include "alloc/budget.h"
+#include "alloc/loader.h"
 #include "engine/sched.h"
 #include "penstock/engine.h"
 #include "prover/groth16.h"
@@ -28,6 +30,7 @@ struct circuit {
     unsigned index;
     unsigned users; /* tasks that name it */
     struct zkey *zkey;
+    struct byte_source *source; /* the zkey's; its loader brings the witnesses as well */
     struct vk vk;
     uint64_t input_bytes;
     struct engine_key on[SCHED_DEVICES];
@@ -46,6 +49,7 @@ struct task {
     void *ctx;
 
     struct wtns *wtns;         /* SOURCE_FILE, SOURCE_MEMORY */
+    struct load *load;         /* SOURCE_FILE: where the bytes are */
     uint8_t *values_own;       /* SOURCE_PRODUCER */
     const uint8_t *values;     /* n_vars scalars */
     pthread_mutex_t slot_lock; /* two chunks of one job may begin at once */
@@ -84,6 +88,7 @@ struct pen_engine {
     pthread_mutex_t rescue_lock;
     unsigned host_threads;
     uint64_t busy_ns[LANES];
+    struct budget *budget;   /* of host memory for keys and witnesses; from the first circuit on */
     struct span_list *spans; /* NULL: no trace */
     char *trace_path;
 };
@@ -97,6 +102,12 @@ int work_do(struct pen_engine *e, struct lane_thread *t, const struct action *a)
 /* The slot of an ended job goes back to its circuit; the lock is held. */
 void work_slot_give(struct pen_engine *e, struct task *task, unsigned device);
 void work_input_close(struct task *task);
+
+/* engine_load.c: open the key, start reading it; all devices have it; a witness file. */
+int circuit_key_open(struct pen_engine *e, struct circuit *c, const char *path);
+void circuit_key_settle(struct circuit *c);
+int task_witness_open(struct task *task);
+void task_witness_close(struct task *task);
 
 /* engine_lanes.c */
 int lanes_start(struct pen_engine *e);

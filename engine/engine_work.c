@@ -42,8 +42,8 @@ static int work_read(struct task *t)
     t->rescue = false;
     if (t->source == SOURCE_PRODUCER)
         return read_produced(t);
-    int rc = t->source == SOURCE_FILE ? wtns_open(&t->wtns, t->path)
-                                      : wtns_open_memory(&t->wtns, "witness", t->data, t->data_bytes);
+    int rc =
+        t->source == SOURCE_FILE ? task_witness_open(t) : wtns_open_memory(&t->wtns, "witness", t->data, t->data_bytes);
     if (!rc)
         rc = wtns_match_zkey(t->wtns, t->circuit->zkey);
     if (rc)
@@ -55,9 +55,8 @@ static int work_read(struct task *t)
 
 void work_input_close(struct task *t)
 {
-    wtns_close(t->wtns);
+    task_witness_close(t);
     free(t->values_own);
-    t->wtns = NULL;
     t->values_own = NULL;
     t->values = NULL;
 }

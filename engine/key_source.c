@@ -254,6 +254,21 @@ int key_source_plan(struct byte_source *s, const struct zkey *z)
     return rc;
 }
 
+void key_source_let_go(struct byte_source *s)
+{
+    struct key_source *k = (struct key_source *)s;
+    if (k->fd < 0)
+        return;
+    pthread_mutex_lock(&k->lock);
+    for (size_t i = 0; i < k->n; i++)
+        if (k->piece[i].users == 0) {
+            load_drop(k->piece[i].load);
+            k->piece[i].load = NULL;
+        }
+    pthread_mutex_unlock(&k->lock);
+    loader_trim(k->loader);
+}
+
 struct loader *key_source_loader(const struct byte_source *s)
 {
     return ((const struct key_source *)s)->loader;

@@ -34,6 +34,10 @@ int key_source_begin(struct byte_source *s, const struct zkey *zkey, uint64_t ot
 /* Start reading the sections in the order of their use. Without `keep`, H waits for the memory of B2. */
 int key_source_plan(struct byte_source *s, const struct zkey *zkey);
 
+/* All devices are loaded: points that nobody has taken go back, `keep` or not, and are read again should somebody take
+ * them after all (the host, in a device's place). */
+void key_source_let_go(struct byte_source *s);
+
 /* What an error of load_wait means to a job: a drive that fails or a file that ends early is a fault of the input (-EIO
  * is a device's), a budget without room is memory that is missing. */
 int key_source_error(int rc);
