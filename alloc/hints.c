@@ -1,6 +1,5 @@
-#include "alloc/hints.h"
+#include "alloc/hints_internal.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,19 +7,6 @@
 #include "perf/err.h"
 
 enum { CAPACITY = 256 };
-
-struct slot {
-    unsigned char id[HINT_ID];
-    struct hint hint;
-    uint64_t used; /* 0: empty */
-};
-
-struct hints {
-    pthread_mutex_t lock;
-    uint64_t clock;
-    unsigned n;
-    struct slot slot[];
-};
 
 int hints_open(struct hints **out, unsigned capacity)
 {

@@ -23,4 +23,11 @@ bool hints_get(struct hints *h, const unsigned char id[HINT_ID], struct hint *ou
 /* Remember; a different value replaces the old one (the newest run is right). Any thread. */
 void hints_put(struct hints *h, const unsigned char id[HINT_ID], const struct hint *hint);
 
+/* So that what was learned survives a restart. Written beside and renamed: a reader, or a crash at any moment, sees the
+ * old file or the new one. -ENOSPC, -EACCES, ...: the old file stays. */
+int hints_save(struct hints *h, const char *path);
+/* Add what the file has; what is known already is newer and stays. No file is no hints: 0. -EBADMSG with a sentence: it
+ * is damaged or another version's, and nothing is taken from it; to be said and otherwise ignored. */
+int hints_load(struct hints *h, const char *path);
+
 #endif

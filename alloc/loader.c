@@ -18,13 +18,15 @@ void loader_event(void *ctx)
     sys_futex_wake(&l->events);
 }
 
-/* Units for an arena that serves this request; small units are rounded up to whole 2 MiB, so that transparent pages
- * stay possible. */
+/* Units for an arena that serves this request. Small units are rounded up to whole 2 MiB, so that transparent pages are
+ * possible, where that wastes no more than an eighth. */
 static unsigned units_for(const struct loader *l, size_t bytes)
 {
-    size_t step = bytes > ARENA_STEP && l->unit_bytes < ARENA_STEP ? ARENA_STEP : l->unit_bytes;
-    size_t units = (bytes + step - 1) / step * step / l->unit_bytes;
-    return (unsigned)(units > WORD_UNITS ? WORD_UNITS : units);
+    size_t units = (bytes + l->unit_bytes - 1) / l->unit_bytes;
+    size_t whole = (bytes + ARENA_STEP - 1) / ARENA_STEP * ARENA_STEP;
+    if (l->unit_bytes < ARENA_STEP && whole - bytes <= bytes / 8 && whole / l->unit_bytes <= WORD_UNITS)
+        units = whole / l->unit_bytes;
+    return (unsigned)units;
 }
 
 /* A lease, from a new arena if `grow`. -EAGAIN: only a new arena would do. */

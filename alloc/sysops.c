@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <numaif.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -87,6 +88,9 @@ const struct sysops sys_real = {
     .ftruncate = ftruncate,
     .flock = flock,
     .unlink = unlink,
+    .rename = rename,
+    .fsync = fsync,
+    .write = write,
     .pread = pread,
     .cached = real_cached,
     .uring_init = io_uring_queue_init,

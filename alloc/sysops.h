@@ -30,6 +30,9 @@ struct sysops {
     int (*ftruncate)(int fd, off_t bytes);
     int (*flock)(int fd, int operation);
     int (*unlink)(const char *path);
+    int (*rename)(const char *from, const char *to);
+    int (*fsync)(int fd);
+    ssize_t (*write)(int fd, const void *buf, size_t bytes);
     ssize_t (*pread)(int fd, void *buf, size_t bytes, off_t offset);
     /* Bytes of the range that are in the page cache; -1 with errno: nobody would say. */
     ssize_t (*cached)(int fd, off_t offset, size_t bytes);

@@ -19,6 +19,12 @@ struct piece {
     bool keep;
 };
 
+/* An arena that the device would not register. */
+struct refusal {
+    struct refusal *next;
+    void *base;
+};
+
 struct key_source {
     struct byte_source base;
     struct key_source_opts opts;
@@ -28,20 +34,40 @@ struct key_source {
     pthread_mutex_t lock; /* the pieces */
     struct piece *piece;
     size_t n, room;
-    uint64_t coefs_end; /* offset of the last block of coefficients */
+    uint64_t coefs_end;       /* offset of the last block of coefficients */
+    struct refusal *refusals; /* of the pool's one thread that registers */
 };
 
+/* A device that refuses costs speed, not the key: copies from memory that is not registered are slower, and another
+ * device, or the host, may do the work. */
 static int device_register(void *ctx, void *base, size_t bytes)
 {
-    struct device *d = ctx;
-    return d->ops->host_register(d, base, bytes);
+    struct key_source *k = ctx;
+    struct device *d = k->opts.device;
+    if (d->ops->host_register(d, base, bytes) == 0)
+        return 0;
+    struct refusal *r = malloc(sizeof *r);
+    if (!r)
+        return err_fail(-ENOMEM, "%s: no memory to note a range that is not registered", k->base.path);
+    *r = (struct refusal){k->refusals, base};
+    k->refusals = r;
+    log_line(LOG_WARN, "%s: %s; %zu bytes of it will be copied to the device more slowly", k->base.path,
+             pen_last_error(), bytes);
+    return 0;
 }
 
 static int device_unregister(void *ctx, void *base, size_t bytes)
 {
-    struct device *d = ctx;
+    struct key_source *k = ctx;
     (void)bytes;
-    return d->ops->host_unregister(d, base);
+    for (struct refusal **at = &k->refusals; *at; at = &(*at)->next)
+        if ((*at)->base == base) {
+            struct refusal *r = *at;
+            *at = r->next;
+            free(r);
+            return 0;
+        }
+    return k->opts.device->ops->host_unregister(k->opts.device, base);
 }
 
 static int source_head_read(struct byte_source *s, void *to, uint64_t offset, size_t bytes)
@@ -209,7 +235,7 @@ int key_source_begin(struct byte_source *s, const struct zkey *z, uint64_t other
                             .first = k->opts.first,
                             .spans = k->opts.spans};
     if (k->opts.device)
-        o.registrar = (struct registrar){device_register, device_unregister, k->opts.device};
+        o.registrar = (struct registrar){device_register, device_unregister, k};
     return loader_open(&k->loader, &o);
 }
 

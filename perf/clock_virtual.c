@@ -156,6 +156,11 @@ static uint64_t virtual_now(void *ctx)
     return now_ns;
 }
 
+bool clock_virtual_outside(void)
+{
+    return clock_source && clock_source->now_ns == virtual_now && !self;
+}
+
 static int virtual_wait(void *ctx, pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until_ns)
 {
     struct clock_virtual *c = ctx;

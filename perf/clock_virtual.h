@@ -30,6 +30,10 @@ void clock_virtual_on_stuck(struct clock_virtual *clock, void (*stuck)(void *ctx
 void clock_timer_add(struct clock_virtual *clock, struct clock_timer *timer);
 void clock_timer_remove(struct clock_virtual *clock, struct clock_timer *timer);
 
+/* Is virtual time on, and the calling thread none of those that make it pass? Such a thread (one of alloc's, which waits
+ * for real drives) sees the time, and must not wait in it: who waits for that thread keeps time standing still. */
+bool clock_virtual_outside(void);
+
 /* How often one thread handed over to another. */
 uint64_t clock_virtual_switches(const struct clock_virtual *clock);
 

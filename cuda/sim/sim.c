@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cuda/sim/sim_internal.h"
+#include "perf/clock_virtual.h"
 #include "perf/err.h"
 
 #define SIM_OP_NAME(id, name) #name,
@@ -190,6 +191,8 @@ static struct sim_range *range_touching(struct sim *sim, uintptr_t base, size_t 
 /* The driver's lock is held for the whole time: other calls of the process stand still. */
 static int process_busy(struct sim *sim, size_t bytes)
 {
+    if (clock_virtual_outside())
+        return 0; /* a pool's thread registers: it takes no part in this time */
     uint64_t ns = (uint64_t)((double)sim->opts.register_ns_per_gib * ((double)bytes / 0x1p30));
     sim_process_lock(sim, true);
     int rc = world_after(sim->world, ns, registration_end, sim);

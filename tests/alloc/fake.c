@@ -163,6 +163,24 @@ static int f_unlink(const char *path)
     return sys_real.unlink(path);
 }
 
+static int f_rename(const char *from, const char *to)
+{
+    DUE(EACCES, -1);
+    return sys_real.rename(from, to);
+}
+
+static int f_fsync(int fd)
+{
+    DUE(EIO, -1);
+    return sys_real.fsync(fd);
+}
+
+static ssize_t f_write(int fd, const void *buf, size_t bytes)
+{
+    DUE(ENOSPC, -1);
+    return sys_real.write(fd, buf, bytes);
+}
+
 static long bend(long n)
 {
     unsigned long i = atomic_fetch_add(&fake.reads, 1) + 1;
@@ -250,6 +268,9 @@ const struct sysops fake_sys = {
     .ftruncate = f_ftruncate,
     .flock = f_flock,
     .unlink = f_unlink,
+    .rename = f_rename,
+    .fsync = f_fsync,
+    .write = f_write,
     .pread = f_pread,
     .cached = f_cached,
     .uring_init = f_uring_init,

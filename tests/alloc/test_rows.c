@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -305,6 +306,67 @@ static void test_hints(void **state)
     hints_close(h);
     atomic_store(&fake.fail_at, atomic_load(&fake.calls) + 1);
     assert_int_equal(hints_open(&h, 0), -ENOMEM);
+}
+
+/* What was learned survives a restart; a file damaged in any byte, or cut anywhere, gives nothing and a sentence; a
+ * failed write leaves the old file. */
+static void test_hints_file(void **state)
+{
+    (void)state;
+    char name[] = "penstock-hints-XXXXXX";
+    int fd = mkstemp(name);
+    close(fd);
+    unlink(name);
+    struct hints *h, *again;
+    struct hint got;
+    unsigned char id[3][HINT_ID] = {{1}, {2}, {3}};
+    assert_int_equal(hints_open(&h, 8), 0);
+    assert_int_equal(hints_load(h, name), 0); /* there is none yet */
+    for (uint64_t i = 0; i < 3; i++)
+        hints_put(h, id[i], &(struct hint){.rows = 100 + i, .aux = 200 + i, .inputs = i});
+    assert_true(hints_get(h, id[0], &got)); /* so that 1 is the oldest */
+    assert_int_equal(hints_save(h, name), 0);
+    assert_int_equal(hints_open(&again, 2), 0); /* room for the two used last */
+    assert_int_equal(hints_load(again, name), 0);
+    assert_false(hints_get(again, id[1], &got));
+    assert_true(hints_get(again, id[0], &got));
+    assert_true(got.rows == 100 && got.aux == 200 && got.inputs == 0);
+    assert_true(hints_get(again, id[2], &got));
+    hints_close(again);
+    for (unsigned long k = 1; k < 40; k++) { /* a save that fails anywhere */
+        fake_begin();
+        atomic_store(&fake.fail_at, k);
+        hints_put(h, id[0], &(struct hint){.rows = k});
+        int rc = hints_save(h, name);
+        bool failed = atomic_load(&fake.failed) > 0;
+        fake_end();
+        assert_true((rc != 0) == failed);
+        assert_int_equal(hints_open(&again, 8), 0);
+        assert_int_equal(hints_load(again, name), 0); /* whole, old or new */
+        assert_true(hints_get(again, id[2], &got));
+        hints_close(again);
+        if (!failed)
+            break;
+    }
+    unsigned char bytes[512];
+    FILE *f = fopen(name, "r");
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    assert_in_range(n, 8 + 8 + 3 * 56 + 8, sizeof bytes - 1);
+    for (size_t i = 0; i < 2 * n; i++) {
+        bytes[i % n] ^= i < n ? 0x10 : 0;
+        f = fopen(name, "w");
+        fwrite(bytes, 1, i < n ? n : i - n, f);
+        fclose(f);
+        bytes[i % n] ^= i < n ? 0x10 : 0;
+        assert_int_equal(hints_open(&again, 8), 0);
+        assert_int_equal(hints_load(again, name), -EBADMSG);
+        assert_non_null(strstr(pen_last_error(), name));
+        assert_false(hints_get(again, id[2], &got));
+        hints_close(again);
+    }
+    hints_close(h);
+    unlink(name);
 }
 
 int main(void)

@@ -76,7 +76,8 @@ static struct outcome live(unsigned gpus, const struct sim_fault *fault, uint64_
 
 static bool at_load(enum sim_op op)
 {
-    return op == SIM_INFO || op == SIM_BASES_OPEN || op == SIM_MATRIX_OPEN;
+    return op == SIM_INFO || op == SIM_BASES_OPEN || op == SIM_MATRIX_OPEN || op == SIM_HOST_REGISTER ||
+           op == SIM_HOST_UNREGISTER;
 }
 
 static void every_fault(unsigned gpus, bool late, bool lost)
