@@ -88,7 +88,7 @@ void prove_input_close(struct prove_input *in, struct prove_report *report)
 {
     if (report && in->source && key_source_loader(in->source)) {
         loader_read(key_source_loader(in->source), &report->loading);
-        report->loaded = true;
+        report->loaded = report->loading.bytes > 0;
     }
     wtns_close(in->wtns);
     load_drop(in->load);

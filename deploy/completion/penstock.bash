@@ -17,7 +17,7 @@ _penstock() {
     case $cur in
     -*)
         case $cmd in
-        prove) mapfile -t COMPREPLY < <(compgen -W "$common $compute --r1cs --trace" -- "$cur") ;;
+        prove) mapfile -t COMPREPLY < <(compgen -W "$common $compute --pages --r1cs --trace" -- "$cur") ;;
         verify) mapfile -t COMPREPLY < <(compgen -W "$common" -- "$cur") ;;
         setup) mapfile -t COMPREPLY < <(compgen -W "$common $compute --seed --trapdoor --delta-one" -- "$cur") ;;
         key) mapfile -t COMPREPLY < <(compgen -W "$common $compute" -- "$cur") ;;

@@ -379,6 +379,7 @@ int main(void)
         TEST(test_parts_by_workers),
         TEST(test_workers),
         TEST(test_hints),
+        cmocka_unit_test(test_hints_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
