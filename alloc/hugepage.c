@@ -158,6 +158,8 @@ static int map_settle(struct hugepage_map *m, const struct hugepage_opts *o, boo
         return err_fail(-errno, "madvise(HUGEPAGE): %s", strerror(errno));
     if (m->tier == TIER_4K && !o->fd_page_bytes)
         sys->madvise(m->base, m->bytes, MADV_NOHUGEPAGE); /* the tier's name is a promise; refused: better pages */
+    if (o->lazy && m->tier >= TIER_THP && m->node < 0)
+        return 0; /* a shortage of these is never a SIGBUS */
     int rc = map_bind(m, &refused);
     if (rc)
         return rc;

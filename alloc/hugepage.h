@@ -18,6 +18,7 @@ struct hugepage_opts {
     int node;              /* -1: anywhere */
     enum page_tier first;  /* best tier to try */
     bool strict;           /* only that tier */
+    bool lazy;             /* transparent and 4 KiB pages come when they are written: no node, no device reads them */
     unsigned threads;      /* population; 0: up to 8, by size and CPUs */
     const cpu_set_t *cpus; /* the node's CPUs, for populating threads; NULL: not pinned */
     size_t fd_page_bytes;  /* not 0: map `fd` (hugetlbfs, tmpfs) instead; its pages of this size are the only tier */

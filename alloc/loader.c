@@ -1,6 +1,7 @@
 /* The loader's threads: which range is next, its lease, its read, and its end. */
 #include "alloc/loader.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,8 @@ static int lease_take(struct loader *l, struct load *load, bool grow)
 {
     enum { TRIES = 3 }; /* the other thread may be quicker to take a piece of the new arena */
     struct pool_want want = {.size = {load->extent.room_bytes}, .buffers = 1, .local = true};
-    unsigned units = units_for(l, load->extent.room_bytes);
+    size_t bytes = load->extent.room_bytes;
+    unsigned units = units_for(l, bytes * 4 <= l->opts.window_bytes ? l->opts.window_bytes : bytes);
     int rc = pool_take(l->pool, &load->lease, &want);
     if (rc && !grow)
         return -EAGAIN;
@@ -65,6 +67,30 @@ static struct load *load_next(const struct loader *l)
     return NULL;
 }
 
+/* Copy a range that lies in the page cache altogether: by this thread, so that there are two that copy. False: it does
+ * not, or something is wrong, which the reader will find again and word. */
+static bool copy_cached(struct load *x)
+{
+    struct fill_extent *e = &x->extent;
+    int fd = sys->open(e->path, O_RDONLY, 0);
+    if (fd < 0)
+        return false;
+    ssize_t there = sys->cached(fd, (off_t)e->offset, e->bytes);
+    uint64_t got = 0;
+    unsigned char *to = e->room + e->offset % 64; /* as the reader would: any alignment, but a cache line's the same */
+    while (there >= (ssize_t)e->bytes && got < e->bytes) {
+        ssize_t n = sys->pread(fd, to + got, (size_t)(e->bytes - got), (off_t)(e->offset + got));
+        if (n <= 0 && !(n < 0 && errno == EINTR))
+            break;
+        got += n > 0 ? (uint64_t)n : 0;
+    }
+    sys->close(fd);
+    if (got < e->bytes)
+        return false;
+    e->data = to;
+    return true;
+}
+
 /* Lock held; it is away meanwhile. */
 static void load_begin(struct loader *l, struct load *x)
 {
@@ -73,12 +99,20 @@ static void load_begin(struct loader *l, struct load *x)
     l->growing = l->growing || grow;
     pthread_mutex_unlock(&l->lock);
     int rc = lease_take(l, x, grow);
+    if (grow && !rc) { /* the other thread may grow while this one copies */
+        pthread_mutex_lock(&l->lock);
+        l->growing = false;
+        pthread_mutex_unlock(&l->lock);
+        loader_event(l);
+    }
+    bool copied = false;
     if (!rc) {
         x->extent.room = x->lease.base;
-        rc = fill_start(l->filler, &x->fill, &x->extent, 1, 0);
+        copied = copy_cached(x);
+        rc = copied ? 0 : fill_start(l->filler, &x->fill, &x->extent, 1, 0);
     }
     pthread_mutex_lock(&l->lock);
-    if (grow)
+    if (grow && rc)
         l->growing = false;
     if (rc == -EAGAIN && !grow) {
         x->must_grow = true;
@@ -90,6 +124,10 @@ static void load_begin(struct loader *l, struct load *x)
         x->rc = rc;
         err_copy(x->said);
         x->state = LOAD_FAILED;
+    } else if (copied) {
+        x->state = LOAD_READY;
+        l->bytes += x->extent.bytes;
+        l->cached_bytes += x->extent.bytes;
     } else {
         x->state = LOAD_FILLING;
         l->filling++;

@@ -23,6 +23,9 @@ struct loader_opts {
     bool strict;            /* no lower tier than `tier` */
     int node;               /* -1: anywhere */
     const cpu_set_t *cpus;  /* the node's, for reading and populating; may be NULL */
+    uint64_t window_bytes;  /* the first range of a quarter of that or less makes an arena of that size for those that
+                               follow */
+    bool lazy;              /* pages come with the reads; where no device reads them by DMA */
     struct registrar registrar;
     struct budget *budget; /* may be NULL */
     enum fill_method first;

@@ -48,6 +48,7 @@ static int loader_start(struct loader *l)
     struct pool_opts pool = {.node = &node, .n_nodes = 1, .unit_bytes = l->unit_bytes, .arena_units = WORD_UNITS};
     pool.tier = o->strict ? o->tier : tier_for(o->tier, l->unit_bytes, o->largest_bytes);
     pool.strict = o->strict;
+    pool.lazy = o->lazy;
     pool.registrar = o->registrar;
     pool.budget = o->budget;
     pool.spans = o->spans;

@@ -47,6 +47,7 @@ struct pool_opts {
     unsigned arena_units; /* 0: 24 = two PoRep or three Snap triples without a unit lost */
     enum page_tier tier;  /* best tier */
     bool strict;          /* no lower tier */
+    bool lazy;            /* see hugepage.h */
     unsigned populate_threads;
     struct registrar registrar;
     struct budget *budget; /* every arena is counted there, leased or idle; may be NULL */

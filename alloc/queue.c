@@ -72,7 +72,8 @@ static uint64_t grow_again_ns(const struct pool_node *pn)
 static bool node_may_grow(const struct pool_node *pn, unsigned units)
 {
     uint64_t failed = atomic_load(&pn->grow_failed_ns);
-    return !pn->opts.on_request && node_has_room(pn, units) && (failed == 0 || clock_now_ns() - failed > grow_again_ns(pn));
+    return !pn->opts.on_request && node_has_room(pn, units) &&
+           (failed == 0 || clock_now_ns() - failed > grow_again_ns(pn));
 }
 
 /* Can returns or growth ever serve this? */

@@ -95,6 +95,7 @@ int node_grow(struct pool *p, unsigned place, unsigned units)
     o.map = (struct hugepage_opts){.node = pn->opts.id, .first = p->opts.tier, .strict = p->opts.strict};
     o.map.cpus = pn->opts.cpus;
     o.map.threads = p->opts.populate_threads;
+    o.map.lazy = p->opts.lazy;
     struct budget_share share = {0};
     int rc = p->opts.budget ? budget_try(p->opts.budget, &share, units * o.unit_bytes) : 0;
     if (rc)

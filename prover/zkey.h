@@ -35,9 +35,9 @@ struct zkey {
     size_t trailing_bytes; /* after the last section; worth a warning */
 };
 
-/* Terms are taken in blocks of 2.9 MB, the last one shorter: a reader of one block needs room for the few on their way,
+/* Terms are taken in blocks of 1.4 MB, the last one shorter: a reader of one block needs room for the few on their way,
  * not for the section. */
-enum { ZKEY_COEF_BYTES = 44, ZKEY_BLOCK_TERMS = 1 << 16 };
+enum { ZKEY_COEF_BYTES = 44, ZKEY_BLOCK_TERMS = 1 << 15 };
 
 /* Open and check: container, protocol, both primes, every size against every other, the six points canonical, on the
  * curve, in their subgroup and not infinity. Costs milliseconds, whatever the size. -EBADMSG, or what opening says.

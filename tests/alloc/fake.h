@@ -29,7 +29,7 @@ struct fake {
     _Atomic int uring_errno, direct_errno;
     _Atomic long fstat_lies; /* files look that much longer */
     _Atomic int read_slow_us;
-    _Atomic bool cached_lies; /* everything lies in the page cache */
+    _Atomic bool cached_nothing;       /* the page cache is said to hold nothing */
     _Atomic int direct_read_errno;     /* what reads on an O_DIRECT descriptor return */
     _Atomic unsigned long register_us; /* how long a registration takes */
 };
