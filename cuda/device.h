@@ -227,6 +227,8 @@ int device_host_open(struct device **out, const struct device_opts *opts);
 int device_cuda_open(struct device **out, unsigned ordinal, const struct device_opts *opts);
 /* GPUs that this build could open; 0 without toolkit or driver. */
 unsigned device_cuda_count(void);
+/* CUDA version that the program was built with, 1000 * major + 10 * minor; 0: without the toolkit. Touches no driver. */
+int device_cuda_built(void);
 
 static inline struct dbuf dbuf_at(struct dbuf b, size_t offset, size_t bytes)
 {

@@ -13,3 +13,8 @@ unsigned device_cuda_count(void)
 {
     return 0;
 }
+
+int device_cuda_built(void)
+{
+    return 0;
+}

@@ -76,6 +76,11 @@ unsigned device_cuda_count(void)
     return (unsigned)n;
 }
 
+int device_cuda_built(void)
+{
+    return CUDART_VERSION;
+}
+
 static int gpu_start(struct gpu_device *d)
 {
     if (gpu_is_sticky(d->ordinal)) {
