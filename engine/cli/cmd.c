@@ -35,27 +35,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp common_argp = {.options = options, .parser = parse};
 
-static int fail_with(const struct common_opts *common, int code)
+int cmd_fail_as(const struct common_opts *common, enum exit_code code)
 {
     log_line(LOG_ERROR, "%s", pen_last_error());
     if (common->json) {
-        json_t *tree = json_pack("{s:s, s:i}", "error", pen_last_error(), "exit", code);
+        json_t *tree = json_pack("{s:s, s:i}", "error", pen_last_error(), "exit", (int)code);
         if (tree)
             json_dumpf(tree, stdout, JSON_INDENT(1));
         putchar('\n');
         json_decref(tree);
     }
-    return code;
+    return (int)code;
 }
 
 int cmd_fail(const struct common_opts *common, int rc)
 {
-    return fail_with(common, exit_of_errno(rc));
+    return cmd_fail_as(common, (enum exit_code)exit_of_errno(rc));
 }
 
 int cmd_fail_output(const struct common_opts *common)
 {
-    return fail_with(common, EXIT_OUTPUT);
+    return cmd_fail_as(common, EXIT_OUTPUT);
 }
 
 static void print_text(json_t *tree, int depth)

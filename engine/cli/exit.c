@@ -15,6 +15,7 @@ int exit_of_errno(int rc)
     case ENOMEM:
         return EXIT_NO_MEMORY;
     case EAGAIN:
+    case EBUSY:
         return EXIT_BUSY;
     case EINTR:
     case ECANCELED:

@@ -9,6 +9,11 @@ const struct command commands[] = {
     {"verify", "check a proof", cmd_verify},
     {"setup", "make a test key from an r1cs (not for production)", cmd_setup},
     {"key", "look into a key, check every point of it", cmd_key},
+    {"topo", "show what this machine is made of", cmd_topo},
+    {"plan", "say who would get what, and why", cmd_plan},
+    {"doctor", "say what is wrong with this machine and what repairs it", cmd_doctor},
+    {"keep", "list or drop keys that stay in huge pages over a restart", cmd_keep},
+    {"bench", "measure one thing", cmd_bench},
     {0},
 };
 

@@ -16,6 +16,11 @@ for c in prove verify setup key; do
     grep -q Examples: "$scratch/out" || complain "$c --help has no examples"
     expect 2 "$PENSTOCK" $c a b c d e f
 done
+for c in topo plan doctor keep bench; do
+    expect 2 "$PENSTOCK" $c --no-such-option
+    expect 0 "$PENSTOCK" $c --help
+    grep -q Examples: "$scratch/out" || complain "$c --help has no examples"
+done
 expect 2 "$PENSTOCK" prove --threads 0 a b
 expect 2 "$PENSTOCK" prove --threads 2x a b
 expect 2 "$PENSTOCK" setup --seed -1 a b c
