@@ -72,7 +72,7 @@ int cmd_key(int argc, char **argv)
     struct device *device;
     int rc = zkey_open(&z, a.path);
     if (!rc && check)
-        rc = device_choice_open(&device, &a.device);
+        rc = device_choice_open(&device, &a.device, z->domain_size);
     if (!rc && check) {
         rc = key_check(device, z, progress_step, &bar);
         device->ops->close(device);

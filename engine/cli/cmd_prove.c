@@ -11,6 +11,7 @@
 #include "perf/log.h"
 #include "perf/units.h"
 #include "prover/file_out.h"
+#include "prover/zkey.h"
 
 static const char doc[] =
     "Prove that a witness satisfies a circuit.\n\n"
@@ -153,6 +154,18 @@ static json_t *report_tree(const struct args *a, const struct prove_report *r, c
                      "stage_seconds", stages, "operation_seconds", kernels, "loading", loading_tree(r));
 }
 
+/* How large the circuit is, for `auto'; a header only, and only where it is asked for. */
+static int rows_of(uint64_t *rows, const struct args *a)
+{
+    struct zkey *z;
+    int rc = device_choice_is_auto(&a->device) ? zkey_open(&z, a->req.key_path) : 0;
+    if (rc || !device_choice_is_auto(&a->device))
+        return rc;
+    *rows = z->domain_size;
+    zkey_close(z);
+    return 0;
+}
+
 int cmd_prove(int argc, char **argv)
 {
     struct args a = {.req = {.proof_path = "proof.json", .public_path = "public.json"}};
@@ -164,10 +177,13 @@ int cmd_prove(int argc, char **argv)
     a.req.progress = progress_step;
     a.req.ctx = &bar;
     struct span_list *spans = NULL;
+    uint64_t rows = 0;
     int rc = span_list_open(&spans, 4096);
     a.req.spans = spans;
     if (!rc)
-        rc = device_choice_open(&device, &a.device);
+        rc = rows_of(&rows, &a);
+    if (!rc)
+        rc = device_choice_open(&device, &a.device, rows);
     if (!rc) {
         rc = device->ops->info(device, &info);
         if (!rc)

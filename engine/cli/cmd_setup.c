@@ -133,7 +133,7 @@ int cmd_setup(int argc, char **argv)
     bool output_failed = false;
     int rc = r1cs_open(&r1cs, a.path[0]);
     if (!rc)
-        rc = device_choice_open(&device, &a.device);
+        rc = device_choice_open(&device, &a.device, r1cs->n_constraints);
     if (!rc) {
         rc = make(&a, device, r1cs, &stats, &bar, &output_failed);
         device->ops->close(device);

@@ -1,10 +1,17 @@
-/* --device and --threads, as every command that computes takes them. */
+/* --device and --threads, as every command that computes takes them, and what `auto' takes. */
 #ifndef ENGINE_CLI_OPT_DEVICE_H
 #define ENGINE_CLI_OPT_DEVICE_H
 
 #include <argp.h>
+#include <stdint.h>
 
 #include "cuda/device.h"
+
+/* From how many rows for each thread of the host on `auto' takes a GPU. Opening the CUDA driver costs hundreds of
+ * milliseconds, which a small circuit does not win back: 64,800 rows take an H200 38 ms and its host with 16 threads 74
+ * ms; 259,200 rows 84 and 216 ms (README, driver's start not counted). At 16 threads this is 2^19 rows: some 0.43 s on
+ * the host, 0.15 s and the start on the GPU. The one place where it is written. */
+enum { DEVICE_AUTO_ROWS_PER_THREAD = 1 << 15 };
 
 struct device_choice {
     const char *name; /* NULL = auto */
@@ -12,7 +19,21 @@ struct device_choice {
 };
 extern const struct argp device_argp; /* input: struct device_choice * */
 
-/* Open what was chosen. -ENODEV, -ENOMEM. */
-int device_choice_open(struct device **device_p, const struct device_choice *choice);
+static inline bool device_choice_is_auto(const struct device_choice *choice)
+{
+    return !choice->name || choice->name[0] == 'a';
+}
+
+/* A job of unknown size that is worth a GPU. */
+#define DEVICE_ROWS_MANY UINT64_MAX
+
+enum { DEVICE_WHY = 160 };
+/* Does `auto' take a GPU for `rows' rows? `count' tells how many there are; it opens the driver, so it is asked last.
+ * `why' is the reason of either answer. */
+bool device_auto_is_gpu(char why[DEVICE_WHY], uint64_t rows, unsigned threads, int cuda_built, unsigned (*count)(void));
+
+/* Open what was chosen for a job of `rows' constraint rows; with auto the choice and its reason are logged. Never
+ * another device than the one that was named or chosen. -ENODEV, -ENOMEM. */
+int device_choice_open(struct device **device_p, const struct device_choice *choice, uint64_t rows);
 
 #endif

@@ -31,6 +31,15 @@ expect 2 "$PENSTOCK" prove --device quantum "$k/mult.zkey" "$k/mult.wtns" "$scra
 expect 65 "$PENSTOCK" prove --device host no.zkey "$k/mult.wtns"
 said no.zkey
 expect 65 "$PENSTOCK" verify no.json no.json no.json
+# auto says what it took and why; --quiet does not
+expect 0 "$PENSTOCK" prove "$k/mult.zkey" "$k/mult.wtns" "$scratch/p.json" "$scratch/q.json"
+said "penstock: device host: "
+expect 0 "$PENSTOCK" prove --quiet --device auto "$k/mult.zkey" "$k/mult.wtns" "$scratch/p.json" "$scratch/q.json"
+[ -s "$scratch/err" ] && complain "--quiet talks"
+expect 0 "$PENSTOCK" prove --device host "$k/mult.zkey" "$k/mult.wtns" "$scratch/p.json" "$scratch/q.json"
+grep -q "device host" "$scratch/err" && complain "a named device needs no reason"
+expect 0 "$PENSTOCK" setup "$k/mult.r1cs" "$scratch/k.zkey" "$scratch/k.vk"
+said "penstock: device host: "
 json() { python3 -m json.tool <"$scratch/out" >/dev/null || complain "not JSON: $(head -c 200 "$scratch/out")"; }
 if command -v python3 >/dev/null; then
     expect 0 "$PENSTOCK" prove --json --device host "$k/mult.zkey" "$k/mult.wtns" "$scratch/p.json" "$scratch/q.json"
