@@ -1,4 +1,4 @@
-/* bench_pool [SECONDS [THREADS]]: lease and return of a triple of 12 units: uncontended, then with many threads on few
+/* bench_pool: lease and return of a triple of 12 units: uncontended, then with many threads on few
  * CPUs, beside a mutex with a free list doing the same in the same run, both in turns. */
 #include <pthread.h>
 #include <sched.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "alloc/pool.h"
+#include "perf/bench/bench.h"
 #include "perf/clock.h"
 #include "perf/err.h"
 
@@ -150,11 +151,15 @@ static double uncontended(bool ours)
     return best;
 }
 
-static void show(const char *name, const struct latency *h, double seconds)
+static void show(struct bench *b, const char *name, const struct latency *h, double seconds)
 {
-    printf("  %-18s %10.0f op/s   p50 %6.0f  p99 %7.0f  p99.9 %8.0f  p99.99 %9.0f  max %9.0f ns\n", name,
-           (double)h->n / seconds, latency_at(h, 0.5), latency_at(h, 0.99), latency_at(h, 0.999), latency_at(h, 0.9999),
-           (double)h->max);
+    double p50 = latency_at(h, 0.5), p99 = latency_at(h, 0.99), p999 = latency_at(h, 0.999),
+           p9999 = latency_at(h, 0.9999);
+    bench_row(b,
+              json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "contended", name, "per_second", (double)h->n / seconds,
+                        "p50_ns", p50, "p99_ns", p99, "p99.9_ns", p999, "p99.99_ns", p9999, "max_ns", (double)h->max),
+              "  %-18s %10.0f op/s   p50 %6.0f  p99 %7.0f  p99.9 %8.0f  p99.99 %9.0f  max %9.0f ns", name,
+              (double)h->n / seconds, p50, p99, p999, p9999, (double)h->max);
 }
 
 static void sum(struct latency *to, const struct latency *from)
@@ -165,7 +170,7 @@ static void sum(struct latency *to, const struct latency *from)
     to->max = from->max > to->max ? from->max : to->max;
 }
 
-static void contended(double seconds, unsigned threads)
+static void contended(struct bench *b, double seconds, unsigned threads)
 {
     static struct thread t[THREADS_MAX];
     static struct latency ours, theirs;
@@ -183,27 +188,65 @@ static void contended(double seconds, unsigned threads)
         sum(&theirs, &t[i].rival);
         missed += t[i].missed;
     }
-    printf("take + give, %u threads on %ld CPUs (clock reads included, %lu found nothing):\n", threads,
-           sysconf(_SC_NPROCESSORS_ONLN), missed);
-    show("pool", &ours, seconds / 2);
-    show("mutex + free list", &theirs, seconds / 2);
+    bench_say(b, "take + give, %u threads on %ld CPUs (clock reads included, %lu found nothing):", threads,
+              sysconf(_SC_NPROCESSORS_ONLN), missed);
+    show(b, "pool", &ours, seconds / 2);
+    show(b, "mutex + free list", &theirs, seconds / 2);
 }
+
+static const char doc[] =
+    "Take and give a lease of three buffers, 12 units of 2 MiB: one thread alone, then many on few "
+    "CPUs, beside a mutex with a free list doing the same in turns.\v"
+    "Examples:\n"
+    "  penstock bench pool\n"
+    "  penstock bench pool --seconds 10 --threads 32 --json";
+
+enum { OPT_SECONDS = 256, OPT_THREADS };
+static const struct argp_option options[] = {
+    {"seconds", OPT_SECONDS, "N", 0, "Length of the contended part; default: 2", 1},
+    {"threads", OPT_THREADS, "N", 0, "Threads of the contended part, up to 64; default: 16", 1},
+    {0},
+};
+
+struct pool_bench {
+    struct bench bench;
+    unsigned seconds, threads;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct pool_bench *p = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &p->bench;
+        return 0;
+    case OPT_SECONDS:
+        p->seconds = (unsigned)bench_number(state, "--seconds", arg, 1, 3600);
+        return 0;
+    case OPT_THREADS:
+        p->threads = (unsigned)bench_number(state, "--threads", arg, 1, THREADS_MAX);
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "too many arguments: \"%s\"", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&bench_argp, 0, NULL, 0}, {0}};
+static const struct argp parser = {options, parse, "", doc, children, NULL, NULL};
 
 int main(int argc, char **argv)
 {
-    double seconds = argc > 1 ? atof(argv[1]) : 2;
-    unsigned threads = argc > 2 ? (unsigned)atoi(argv[2]) : 16;
-    threads = threads > THREADS_MAX ? THREADS_MAX : threads;
+    struct pool_bench p = {.bench = {.name = "pool"}, .seconds = 2, .threads = 16};
+    bench_options(&parser, argc, argv, &p);
     struct pool_node_opts node = {.id = -1, .start_units = 24 * ARENAS};
     struct pool_opts o = {.node = &node, .n_nodes = 1, .unit_bytes = UNIT, .tier = TIER_2M};
-    if (pool_open(&pool, &o)) {
-        fprintf(stderr, "%s\n", pen_last_error());
-        return 71;
-    }
+    bench_must(&p.bench, pool_open(&pool, &o));
     struct lease l[LEASES];
     for (int i = 0; i < LEASES; i++) {
-        if (pool_take(pool, &l[i], &want))
-            return 71;
+        bench_must(&p.bench, pool_take(pool, &l[i], &want));
         triples[i].base = l[i].base;
         rival_give(&triples[i]);
     }
@@ -211,9 +254,13 @@ int main(int argc, char **argv)
         pool_give(pool, &l[i]);
     struct pool_view v;
     pool_read(pool, &v);
-    printf("%u arenas of 24 units of 2 MiB, %s\n", v.arenas, hugepage_tier_name(v.lowest));
-    printf("take + give of 12 units, one thread: pool %.1f ns, mutex + free list %.1f ns\n", uncontended(true),
-           uncontended(false));
-    contended(seconds, threads);
-    return pool_close(pool) ? 1 : 0;
+    bench_say(&p.bench, "%u arenas of 24 units of 2 MiB, %s", v.arenas, hugepage_tier_name(v.lowest));
+    double ours = uncontended(true), theirs = uncontended(false);
+    bench_row(&p.bench,
+              json_pack("{s:s, s:f, s:f, s:s}", "alone", "take + give of 12 units", "pool_ns", ours, "mutex_ns", theirs,
+                        "memory", hugepage_tier_name(v.lowest)),
+              "take + give of 12 units, one thread: pool %.1f ns, mutex + free list %.1f ns", ours, theirs);
+    contended(&p.bench, p.seconds, p.threads);
+    bench_must(&p.bench, pool_close(pool));
+    return bench_end(&p.bench);
 }

@@ -1,4 +1,4 @@
-/* bench_start [GiB [ROUNDS]]: what a node's memory costs at start, per GiB and page size: reserve (mmap), populate (one
+/* bench_start: what a node's memory costs at start, per GiB and page size: reserve (mmap), populate (one
  * thread and several), verify, unmap; each beside the bare system calls. Reserves huge pages when root, gives them
  * back. */
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "alloc/hugepage.h"
+#include "perf/bench/bench.h"
 #include "perf/clock.h"
 #include "perf/err.h"
 
@@ -89,7 +90,7 @@ static void least(double *a, double b)
         *a = b;
 }
 
-static void tier_run(enum page_tier tier, unsigned gib, int rounds)
+static void tier_run(struct bench *out, enum page_tier tier, unsigned gib, int rounds)
 {
     size_t bytes = (size_t)gib << 30, page = hugepage_tier_bytes(tier);
     long was = tier <= TIER_2M ? pool_set(page, (long)(bytes / page)) : -1;
@@ -109,19 +110,69 @@ static void tier_run(enum page_tier tier, unsigned gib, int rounds)
     }
     pool_restore(page, was);
     if (rc)
-        printf("%-18s -      %s\n", hugepage_tier_name(tier), pen_last_error());
+        bench_row(out, json_pack("{s:s, s:s}", "memory", hugepage_tier_name(tier), "refused", pen_last_error()),
+                  "%-18s -      %s", hugepage_tier_name(tier), pen_last_error());
     else
-        printf("%-18s %9.3f %9.3f %12.3f %9.4f %9.3f\n", hugepage_tier_name(tier), one.bare / gib, one.all / gib,
-               many.all / gib, one.verify / gib, one.unmap / gib);
+        bench_row(out,
+                  json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f}", "memory", hugepage_tier_name(tier), "gib", (int)gib,
+                            "bare_s_per_gib", one.bare / gib, "one_thread_s_per_gib", one.all / gib,
+                            "all_threads_s_per_gib", many.all / gib, "verify_s_per_gib", one.verify / gib,
+                            "unmap_s_per_gib", one.unmap / gib),
+                  "%-18s %9.3f %9.3f %12.3f %9.4f %9.3f", hugepage_tier_name(tier), one.bare / gib, one.all / gib,
+                  many.all / gib, one.verify / gib, one.unmap / gib);
 }
+
+static const char doc[] = "Measure what a node's memory costs at start, per GiB and page size: map, populate with one "
+                          "thread and with all, verify, unmap, beside the bare system calls. As root it reserves huge "
+                          "pages for its time and gives them back.\v"
+                          "Examples:\n"
+                          "  penstock bench start\n"
+                          "  penstock bench start --gib 4 --rounds 5 --json";
+
+enum { OPT_GIB = 256, OPT_ROUNDS };
+static const struct argp_option options[] = {
+    {"gib", OPT_GIB, "N", 0, "GiB of each measurement; default: 1", 1},
+    {"rounds", OPT_ROUNDS, "N", 0, "Rounds, of which the best counts; default: 3", 1},
+    {0},
+};
+
+struct start_bench {
+    struct bench bench;
+    unsigned gib, rounds;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct start_bench *s = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &s->bench;
+        return 0;
+    case OPT_GIB:
+        s->gib = (unsigned)bench_number(state, "--gib", arg, 1, 1024);
+        return 0;
+    case OPT_ROUNDS:
+        s->rounds = (unsigned)bench_number(state, "--rounds", arg, 1, 1000);
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "too many arguments: \"%s\"", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&bench_argp, 0, NULL, 0}, {0}};
+static const struct argp parser = {options, parse, "", doc, children, NULL, NULL};
 
 int main(int argc, char **argv)
 {
-    unsigned gib = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
-    int rounds = argc > 2 ? atoi(argv[2]) : 3;
-    printf("seconds per GiB, best of %d, %u GiB on node 0, %ld CPUs\n", rounds, gib, sysconf(_SC_NPROCESSORS_ONLN));
-    printf("%-18s %9s %9s %12s %9s %9s\n", "", "bare", "1 thread", "all threads", "verify", "unmap");
+    struct start_bench s = {.bench = {.name = "start"}, .gib = 1, .rounds = 3};
+    bench_options(&parser, argc, argv, &s);
+    bench_say(&s.bench, "seconds per GiB, best of %u, %u GiB on node 0, %ld CPUs", s.rounds, s.gib,
+              sysconf(_SC_NPROCESSORS_ONLN));
+    bench_say(&s.bench, "%-18s %9s %9s %12s %9s %9s", "", "bare", "1 thread", "all threads", "verify", "unmap");
     for (enum page_tier tier = TIER_1G; tier < TIER_KINDS; tier++)
-        tier_run(tier, gib, rounds);
-    return 0;
+        tier_run(&s.bench, tier, s.gib, (int)s.rounds);
+    return bench_end(&s.bench);
 }
