@@ -21,24 +21,29 @@ esac
 tmp=$(mktemp -d) || exit 73
 trap 'rm -rf "$tmp"' EXIT
 export TMPDIR="$tmp"
-failed=0
-row() { printf '%-34s %-8s %s\n' "$1" "$2" "$3" >>"$tmp/table"; }
+failed=0 done=0 good=0
+row() { printf '%-35s %-8s %s\n' "$1" "$2" "$3" >>"$tmp/table"; }
 say() { printf '\n== %s\n' "$*"; }
 
-# check NAME DEVICE COMMAND...: its output is shown when it fails
+# check NAME DEVICE COMMAND...: counted; its output is shown when it fails
 check() {
     name=$1 on=$2
     shift 2
+    done=$((done + 1))
     if "$@" >"$tmp/log" 2>&1; then
-        row "$name" "$on" ok
-        echo "ok    $name, $on"
-    else
-        code=$?
-        row "$name" "$on" "FAILED (exit $code)"
-        echo "FAIL  $name, $on (exit $code): $*"
-        tail -20 "$tmp/log"
-        failed=1
+        good=$((good + 1))
+        return
     fi
+    code=$?
+    echo "FAIL  $name, $on (exit $code): $*"
+    tail -20 "$tmp/log"
+    failed=1
+}
+# counted NAME DEVICE: a row of what was counted since the last one
+counted() {
+    if [ $good = $done ]; then row "$1" "$2" "ok ($done)"; else row "$1" "$2" "FAILED ($((done - good)) of $done)"; fi
+    tail -1 "$tmp/table"
+    done=0 good=0
 }
 refused() { "$@"; [ $? = 1 ]; }
 
@@ -55,6 +60,7 @@ done
 say "checks on $devices"
 if [ $n -gt 0 ] && [ -x "$here/libexec/penstock/test_gpu" ]; then
     check "GPU tests" cuda:0 "$here/libexec/penstock/test_gpu"
+    counted "GPU tests" cuda:0
 else
     row "GPU tests" - "not run: $([ $n -gt 0 ] && echo "a build without CUDA" || echo "no GPU")"
 fi
@@ -72,6 +78,7 @@ for device in $devices; do
             check "$curve $circuit: refused" $device refused "$penstock" verify "$k/verification_key.json" "$tmp/other.json" "$proof"
         done
     done
+    counted "keys, proofs, refusals, 8 circuits" $device
 done
 say "doctor"
 "$penstock" doctor --quiet
@@ -93,9 +100,9 @@ bench() {
 }
 if [ -z "$only_checks" ]; then
     for device in $devices; do
-        log=16
-        [ $device = host ] || log=22
-        if bench $device link; then
+        log=16 bytes=64MiB # the host's "link" is memcpy
+        [ $device = host ] || log=22 bytes=1GiB
+        if bench $device link --bytes $bytes; then
             for way in "to device" "from device"; do
                 row "link, pinned, $way" $device "$(awk -v w="$way" 'index($0, "pinned    " w) == 1 { sub(".*MiB", ""); if ($1 > best) best = $1 } END { print best " GB/s" }' "$tmp/bench")"
             done

@@ -54,7 +54,11 @@ done
 [ -f "$tree/share/bash-completion/completions/penstock" ] || complain "no completion"
 # it works there, with an empty environment, and finds nothing wrong with itself
 env -i PATH=/usr/bin:/bin sh "$tree/check.sh" --checks >"$scratch/out" 2>&1 || { complain "check.sh"; tail -30 "$scratch/out"; }
-grep -q 'bls12381 poseidon1: proof *host *ok' "$scratch/out" || complain "the table has no proofs"
+grep -q '^keys, proofs, refusals, 8 circuits *host *ok (32)$' "$scratch/out" || complain "the table has no proofs"
+# a broken tree is told
+printf 'x' >>"$tree/share/penstock/circuits/bn128/mult/verification_key.json"
+env -i PATH=/usr/bin:/bin sh "$tree/check.sh" --checks >"$scratch/out" 2>&1 && complain "a broken key passes"
+grep -q '^keys, proofs, refusals, 8 circuits *host *FAILED ([12] of 32)$' "$scratch/out" || complain "no failure in the table"
 env -i "$tree/bin/penstock" bench | grep -E '^  (pool|link|prove) ' | grep -q 'not in this build' && complain "the bundle's benchmarks are not found"
 [ $failed = 0 ] && echo "all as expected"
 exit $failed
