@@ -4,6 +4,7 @@ set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
+golden=$(cd "$(dirname "$0")" && pwd)/golden
 
 complain() {
     echo "FAIL: $*"
@@ -31,7 +32,7 @@ printed() {
 
 # golden NAME: the last command's stdout is golden/NAME; PENSTOCK_REWRITE=1 writes it anew
 golden() {
-    local file=$(dirname "$0")/golden/$1
+    local file=$golden/$1
     [ -n "${PENSTOCK_REWRITE:-}" ] && cp "$scratch/out" "$file"
     cmp -s "$scratch/out" "$file" || complain "not as $file: $(diff "$scratch/out" "$file" | head -5)"
 }
