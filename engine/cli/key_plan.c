@@ -29,13 +29,20 @@ struct key_plan {
 };
 
 /* A point of zeros is infinity in a zkey. */
-static uint64_t finite_points(const struct zkey_points *p, size_t bytes)
+static int finite_points(uint64_t *n, const struct zkey *z, enum zkey_set set)
 {
     static const unsigned char zeros[sizeof(struct point)];
-    uint64_t n = 0;
+    const struct zkey_points *p = &z->points[set];
+    size_t bytes = z->curve->point_bytes[p->group];
+    const uint8_t *data;
+    int rc = zkey_points_take(z, &data, set);
+    if (rc)
+        return rc;
+    *n = 0;
     for (size_t i = 0; i < p->n; i++)
-        n += memcmp(p->data + i * bytes, zeros, bytes) != 0;
-    return n;
+        *n += memcmp(data + i * bytes, zeros, bytes) != 0;
+    zkey_points_done(z, set);
+    return 0;
 }
 
 static int sizes_read(struct key_sizes *s, const struct zkey *z, const struct key_plan_opts *opts)
@@ -47,14 +54,16 @@ static int sizes_read(struct key_sizes *s, const struct zkey *z, const struct ke
                             .domain_size = z->domain_size,
                             .nonzeros = z->n_coefs,
                             .full_share = opts->full_share};
+    int rc = 0;
     for (int i = 0; i < GROTH16_PARTS; i++) {
-        const struct zkey_points *p = &z->points[sets[i]];
-        s->points[i] = opts->count ? finite_points(p, z->curve->point_bytes[p->group]) : p->n;
+        s->points[i] = z->points[sets[i]].n;
+        if (opts->count && (rc = finite_points(&s->points[i], z, sets[i])))
+            return rc;
     }
     if (!opts->count)
         return 0;
     struct csr *csr;
-    int rc = csr_open(&csr, z);
+    rc = csr_open(&csr, z);
     if (rc)
         return rc;
     s->n_dict = csr->n_dict;
