@@ -33,7 +33,7 @@ static unsigned units_for(const struct loader *l, size_t bytes)
 /* A lease, from a new arena if `grow`. -EAGAIN: only a new arena would do. */
 static int lease_take(struct loader *l, struct load *load, bool grow)
 {
-    enum { TRIES = 3 }; /* the other thread may be quicker to take a piece of the new arena */
+    enum { TRIES = 64 }; /* the other thread, or a trim under way, may be quicker to take the new arena away */
     struct pool_want want = {.size = {load->extent.room_bytes}, .buffers = 1, .local = true};
     size_t bytes = load->extent.room_bytes;
     unsigned units = units_for(l, bytes * 4 <= l->opts.window_bytes ? l->opts.window_bytes : bytes);
