@@ -150,6 +150,7 @@ int engine_open_on(struct pen_engine **engine_p, const struct pen_engine_opts *o
     int rc = clock_cond_open(&e->lanes);
     rc = rc ? rc : clock_cond_open(&e->clients);
     rc = rc ? rc : clock_cond_open(&e->timer);
+    rc = rc ? rc : clock_cond_open(&e->down);
     rc = rc ? rc : devices ? devices_adopt(e, devices, n) : devices_open(e, o);
     rc = rc ? rc : trace_open(e, o->trace_path);
     rc = rc ? rc : core_open(e, o);
@@ -223,6 +224,7 @@ void pen_engine_close(struct pen_engine *e)
     pthread_cond_destroy(&e->lanes);
     pthread_cond_destroy(&e->clients);
     pthread_cond_destroy(&e->timer);
+    pthread_cond_destroy(&e->down);
     pthread_mutex_destroy(&e->rescue_lock);
     pthread_mutex_destroy(&e->lock);
     free(e);
@@ -236,8 +238,8 @@ static uint64_t hash(uint64_t h, const void *data, size_t bytes)
     return h;
 }
 
-static int submit(struct pen_engine *e, uint64_t *job_p, const char *circuit, struct task *t,
-                  const struct pen_job_opts *opts)
+int task_submit(struct pen_engine *e, uint64_t *job_p, const char *circuit, struct task *t,
+                const struct pen_job_opts *opts)
 {
     static const enum job_class classes[] = {CLASS_NORMAL, CLASS_CRITICAL, CLASS_HIGH, CLASS_LOW};
     struct job_spec spec = {.class = CLASS_NORMAL, .owner = t};
@@ -275,7 +277,7 @@ static int submit(struct pen_engine *e, uint64_t *job_p, const char *circuit, st
     return rc;
 }
 
-static struct task *task_new(enum source source)
+struct task *task_new(enum source source)
 {
     struct task *t = calloc(1, sizeof *t);
     if (!t) {
@@ -295,7 +297,7 @@ int pen_submit_file(struct pen_engine *e, uint64_t *job_p, const char *circuit, 
         task_free(t);
         return err_fail(-ENOMEM, "no memory for a path");
     }
-    return t ? submit(e, job_p, circuit, t, opts) : -ENOMEM;
+    return t ? task_submit(e, job_p, circuit, t, opts) : -ENOMEM;
 }
 
 int pen_submit_memory(struct pen_engine *e, uint64_t *job_p, const char *circuit, const void *wtns, size_t bytes,
@@ -306,7 +308,7 @@ int pen_submit_memory(struct pen_engine *e, uint64_t *job_p, const char *circuit
         return -ENOMEM;
     t->data = wtns;
     t->data_bytes = bytes;
-    return submit(e, job_p, circuit, t, opts);
+    return task_submit(e, job_p, circuit, t, opts);
 }
 
 int pen_submit_producer(struct pen_engine *e, uint64_t *job_p, const char *circuit, pen_producer *producer, void *ctx,
@@ -317,7 +319,7 @@ int pen_submit_producer(struct pen_engine *e, uint64_t *job_p, const char *circu
         return -ENOMEM;
     t->producer = producer;
     t->ctx = ctx;
-    return submit(e, job_p, circuit, t, opts);
+    return task_submit(e, job_p, circuit, t, opts);
 }
 
 static int result_fill(struct pen_result *r, const struct job *j)
@@ -414,6 +416,7 @@ int pen_engine_stats(struct pen_engine *e, struct pen_stats *stats)
                                 .failed = q.ended[JOB_FAILED],
                                 .cancelled = q.ended[JOB_CANCELLED],
                                 .retries = s.retries,
+                                .devices_revived = e->revived,
                                 .queue_bytes = q.bytes,
                                 .input_bytes = s.host_used,
                                 .read_s = (double)e->busy_ns[LANE_READ] * 1e-9,

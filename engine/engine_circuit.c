@@ -31,7 +31,7 @@ void circuit_close(struct pen_engine *e, struct circuit *c)
 }
 
 /* A place and a name, so that the same circuit is not loaded twice while the lock is away. The lock is held. */
-static int circuit_reserve(struct pen_engine *e, struct circuit **c_p, const char *name)
+int circuit_reserve(struct pen_engine *e, struct circuit **c_p, const char *name)
 {
     if (!name[0] || strlen(name) >= sizeof(*c_p)->name)
         return err_fail(-EINVAL, "a circuit's name has 1 to %zu bytes", sizeof(*c_p)->name - 1);
@@ -53,22 +53,6 @@ static int circuit_reserve(struct pen_engine *e, struct circuit **c_p, const cha
     return 0;
 }
 
-static int key_put(struct pen_engine *e, struct circuit *c, unsigned d)
-{
-    struct device *device = e->gpu[d].device;
-    struct device_info info;
-    int rc = device->ops->info(device, &info);
-    if (rc)
-        return rc;
-    struct groth16_key_opts opts = {.resident = !(info.flags & DEVICE_HOST_MEMORY), .own_inputs = true};
-    rc = groth16_key_open(&c->on[d].key, device, c->zkey, &opts);
-    if (rc != -ENOMEM || !opts.resident)
-        return rc;
-    log_line(LOG_WARN, "circuit %s: %s; its points are streamed", c->name, pen_last_error());
-    opts.resident = false;
-    return groth16_key_open(&c->on[d].key, device, c->zkey, &opts);
-}
-
 /* On every device that can take it; *mask says which. */
 static int circuit_open(struct pen_engine *e, struct circuit *c, const char *path, uint32_t *mask)
 {
@@ -80,7 +64,7 @@ static int circuit_open(struct pen_engine *e, struct circuit *c, const char *pat
     int failed = 0;
     *mask = 0;
     for (unsigned d = 0; d < e->gpus; d++) {
-        rc = key_put(e, c, d);
+        rc = circuit_put(e, c, d);
         if (rc == -EBADMSG)
             return rc;
         if (rc) {
@@ -132,4 +116,39 @@ int pen_circuit_drop(struct pen_engine *e, const char *name)
     if (!rc)
         circuit_close(e, c);
     return rc;
+}
+
+int pen_circuit_read(struct pen_engine *e, struct pen_circuit_info *info, const char *name)
+{
+    pthread_mutex_lock(&e->lock);
+    const struct circuit *c = circuit_find(e, name);
+    struct pen_circuit_info got = {0};
+    uint64_t copy_ns = 0, compute_ns = 0;
+    for (unsigned d = 0; c && d < e->gpus; d++) {
+        const struct engine_key *k = &c->on[d];
+        if (!k->key)
+            continue;
+        if (got.devices++ == 0 && k->planned) {
+            for (unsigned i = 0; i < GROTH16_PARTS; i++)
+                got.streamed_parts += k->plan.part[i] == PLACE_STREAMED;
+            got.multiples = k->plan.multiples;
+            got.slots = k->plan.slots;
+            got.device_bytes = k->plan.device_bytes;
+            got.streamed_bytes = k->plan.streamed_bytes;
+            got.predicted_s = k->plan.proof_s;
+            got.predicted_compute_s = k->plan.compute_s;
+            got.predicted_copy_s = k->plan.link_s;
+        }
+        got.proofs += k->proofs;
+        copy_ns += k->lane_ns[LANE_COPY];
+        compute_ns += k->lane_ns[LANE_COMPUTE];
+    }
+    if (c) {
+        got.input_bytes = c->input_bytes;
+        got.compute_s = got.proofs ? (double)compute_ns * 1e-9 / (double)got.proofs : 0;
+        got.copy_s = got.proofs ? (double)copy_ns * 1e-9 / (double)got.proofs : 0;
+        *info = got;
+    }
+    pthread_mutex_unlock(&e->lock);
+    return c ? 0 : -ENOENT;
 }

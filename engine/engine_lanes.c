@@ -55,7 +55,14 @@ static void *lane_main(void *arg)
         span_add(e->spans, &span);
         pthread_mutex_lock(&e->lock);
         e->busy_ns[t->lane] += span.end_ns - span.begin_ns;
+        struct engine_key *k = &((struct task *)a.job->owner)->circuit->on[t->device];
+        k->lane_ns[t->lane] += span.end_ns - span.begin_ns;
+        if (t->lane == LANE_COMPUTE && a.step + 1 == GROTH16_STEPS && !rc) {
+            k->proofs++;
+            e->gpu[t->device].wait_ns = 0;
+        }
         sched_done(e->sched, &a, rc, span.end_ns);
+        device_fell(e, t->device);
         lanes_wake(e);
         trash_empty(e);
     }
@@ -108,7 +115,7 @@ int lanes_start(struct pen_engine *e)
     if (!rc)
         rc = clock_thread_open(&e->timer_thread, timer_main, e);
     e->timing = rc == 0;
-    return rc;
+    return rc ? rc : revive_start(e);
 }
 
 void lanes_stop(struct pen_engine *e)
@@ -117,6 +124,7 @@ void lanes_stop(struct pen_engine *e)
     e->stop = true;
     clock_broadcast(&e->lanes);
     clock_broadcast(&e->timer);
+    clock_broadcast(&e->down);
     clock_broadcast(&e->clients);
     pthread_mutex_unlock(&e->lock);
     for (unsigned i = 0; i < e->threads; i++) {
@@ -126,4 +134,6 @@ void lanes_stop(struct pen_engine *e)
     }
     if (e->timing)
         (void)clock_thread_join(e->timer_thread);
+    if (e->reviving)
+        (void)clock_thread_join(e->revive_thread);
 }

@@ -42,6 +42,10 @@ static int work_read(struct task *t)
     t->rescue = false;
     if (t->source == SOURCE_PRODUCER)
         return read_produced(t);
+    if (t->source == SOURCE_ROWS) {
+        t->values = t->data;
+        return 0;
+    }
     int rc =
         t->source == SOURCE_FILE ? task_witness_open(t) : wtns_open_memory(&t->wtns, "witness", t->data, t->data_bytes);
     if (!rc)
@@ -73,7 +77,7 @@ static int slot_take(struct pen_engine *e, struct task *t, unsigned device)
             t->slot = k->spare[--k->spares];
         pthread_mutex_unlock(&e->lock);
         if (!t->slot.bytes)
-            rc = d->ops->alloc(d, &t->slot, values_bytes(t));
+            rc = d->ops->alloc(d, &t->slot, t->circuit->input_bytes);
     }
     pthread_mutex_unlock(&t->slot_lock);
     return rc;

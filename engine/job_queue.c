@@ -275,7 +275,7 @@ struct job *job_queue_find(const struct job_queue *q, uint64_t id)
     return j;
 }
 
-static enum job_class class_now(const struct job_queue *q, const struct job *j, uint64_t now_ns)
+enum job_class job_queue_class(const struct job_queue *q, const struct job *j, uint64_t now_ns)
 {
     if (j->class <= CLASS_HIGH || now_ns < j->submit_ns)
         return j->class;
@@ -291,7 +291,7 @@ static struct job *head_best(const struct job_queue *q, struct job *const head[J
     for (int c = 0; c < JOB_CLASSES; c++) {
         if (!head[c])
             continue;
-        enum job_class class = class_now(q, head[c], now_ns);
+        enum job_class class = job_queue_class(q, head[c], now_ns);
         if (!best || class < best_class || (class == best_class && head[c]->id < best->id)) {
             best = head[c];
             best_class = class;
@@ -319,10 +319,10 @@ struct job *job_queue_pick(struct job_queue *q, job_queue_fits *fits, void *ctx,
 /* Who stands before `taken` in the order has been passed by. */
 static void count_bypasses(struct job_queue *q, const struct job *taken, uint64_t now_ns)
 {
-    enum job_class class = class_now(q, taken, now_ns);
+    enum job_class class = job_queue_class(q, taken, now_ns);
     for (int c = 0; c < JOB_CLASSES; c++) {
         for (struct job *j = q->waiting[c].first; j; j = j->next) {
-            enum job_class other = class_now(q, j, now_ns);
+            enum job_class other = job_queue_class(q, j, now_ns);
             if (other < class || (other == class && j->id < taken->id))
                 j->passed_by++;
         }

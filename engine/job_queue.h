@@ -59,6 +59,9 @@ typedef bool job_queue_fits(void *ctx, const struct job *job);
  * job_queue_move takes it out. */
 struct job *job_queue_pick(struct job_queue *q, job_queue_fits *fits, void *ctx, uint64_t now_ns);
 
+/* The class it counts as now, its age included. */
+enum job_class job_queue_class(const struct job_queue *q, const struct job *job, uint64_t now_ns);
+
 /* Change a job's state. -EINVAL for what the table forbids. */
 int job_queue_move(struct job_queue *q, struct job *job, enum job_state to, uint64_t now_ns);
 

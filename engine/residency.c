@@ -72,6 +72,11 @@ static bool part_multiplied(const struct key_sizes *key, const struct residency_
            (part == PART_H || or_else(key->full_share, 1) >= 0.5);
 }
 
+unsigned residency_multiples(const struct residency_plan *p, const struct key_sizes *key, int part)
+{
+    return part_multiplied(key, p, part) ? p->multiples : 1;
+}
+
 double residency_score(const struct residency_plan *p)
 {
     return p->proof_s + 0.05 * p->link_s;
@@ -98,7 +103,7 @@ static bool plan_cost(const struct work *w, struct residency_plan *p)
 {
     const struct key_sizes *key = w->key;
     bool streams = !p->matrices_on_device;
-    p->device_bytes = transform_bytes(key);
+    p->device_bytes = transform_bytes(key) + w->limits->scratch_bytes;
     p->streamed_bytes = p->matrices_on_device ? 0 : matrices_bytes(key);
     p->device_bytes += p->matrices_on_device ? matrices_bytes(key) : 0;
     for (int i = 0; i < GROTH16_PARTS; i++) {
@@ -146,9 +151,10 @@ static bool better(const struct residency_plan *a, const struct residency_plan *
 static bool set_search(const struct work *w, unsigned set, struct residency_plan *best, bool found)
 {
     static const unsigned multiples[] = {1, 2, 3, 4, 6, 8, 12};
+    unsigned most = w->limits->per_pass ? w->limits->per_pass : RESIDENCY_PASS;
     for (size_t m = 0; m < sizeof multiples / sizeof *multiples; m++) {
         for (unsigned slots = 1; slots <= 3; slots++) {
-            for (unsigned per_pass = 1; per_pass <= RESIDENCY_PASS; per_pass++) {
+            for (unsigned per_pass = 1; per_pass <= most; per_pass++) {
                 struct residency_plan p = {.multiples = multiples[m], .slots = slots, .per_pass = per_pass};
                 p.matrices_on_device = set >> GROTH16_PARTS & 1;
                 for (int i = 0; i < GROTH16_PARTS; i++)
@@ -204,6 +210,19 @@ static void explain(const struct work *w, struct residency_plan *p)
     else
         snprintf(p->why[WHY_PASSES], RESIDENCY_WHY, "nothing is streamed: %s over the link for each proof",
                  units_bytes(bytes, p->link_bytes));
+}
+
+uint64_t residency_scratch(const struct key_sizes *key, uint64_t device_bytes)
+{
+    enum { WINDOWS = 12, SLICE = 1 << 26, BUCKETS = 1 << 21, FIXED = 256 << 20 };
+    uint64_t most = key->domain_size;
+    for (int i = 0; i < GROTH16_PARTS; i++)
+        most = key->points[i] > most ? key->points[i] : most;
+    uint64_t digits = (most < SLICE ? most : SLICE) * WINDOWS * 8;
+    uint64_t sums = 2 * (3 * key->curve->point_bytes[GROUP_G1] + key->curve->point_bytes[GROUP_G2]);
+    uint64_t buckets = WINDOWS * (most / 32 < BUCKETS ? most / 32 : BUCKETS) * sums;
+    uint64_t all = digits + buckets + FIXED, share = device_bytes / 4;
+    return all < share ? all : share;
 }
 
 int residency_make(struct residency_plan *plan, const struct key_sizes *key, const struct residency_limits *limits,

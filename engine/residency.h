@@ -36,9 +36,11 @@ struct key_sizes {
 };
 
 struct residency_limits {
-    uint64_t device_bytes; /* free */
-    uint64_t pinned_bytes; /* of the pool, for this key; 0: none */
-    bool keep;             /* kept pages: they outlive the process */
+    uint64_t device_bytes;  /* free */
+    uint64_t scratch_bytes; /* of these, for what kernels need while they run */
+    uint64_t pinned_bytes;  /* of the pool, for this key; 0: none */
+    bool keep;              /* kept pages: they outlive the process */
+    unsigned per_pass;      /* proofs that may share a pass; 0: RESIDENCY_PASS */
 };
 
 /* Measured by `penstock tune`; zeros are an H200's targets (design.md). */
@@ -67,9 +69,17 @@ struct residency_plan {
     char why[GROTH16_PARTS + 3][RESIDENCY_WHY]; /* parts, then matrices, multiples, passes */
 };
 
+/* Scratch that lets the MSMs of this key run in as few slices as they can: sorted digits, 8 bytes for each scalar and
+ * window, and bucket sums of the four sets that share the witness (PoRep 32 GiB on an H200: 31 GB, measured by what was
+ * left); at most a quarter of the device, where they then take more slices. */
+uint64_t residency_scratch(const struct key_sizes *key, uint64_t device_bytes);
+
 /* -ENOMEM: not even one proof with everything streamed fits; the sentence says what is missing. rates may be NULL. */
 int residency_make(struct residency_plan *plan, const struct key_sizes *key, const struct residency_limits *limits,
                    const struct residency_rates *rates);
+
+/* Window multiples that the bases of this part get under the plan: 1 for none. */
+unsigned residency_multiples(const struct residency_plan *plan, const struct key_sizes *key, int part);
 
 /* Seconds of a proof, and 5 % of its seconds on the link, which other jobs and GPUs share. */
 double residency_score(const struct residency_plan *plan);

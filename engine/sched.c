@@ -14,8 +14,9 @@ struct sched_gpu {
     struct job *job[SCHED_AHEAD + 1];
     unsigned jobs;
     uint64_t slot_used;
-    unsigned busy[LANES]; /* actions under way */
-    uint64_t last_copy;   /* order of its last chunk, for turns on the uplink */
+    uint8_t slots[CIRCUITS], slots_used[CIRCUITS]; /* buffers of each circuit; 0: not limited */
+    unsigned busy[LANES];                          /* actions under way */
+    uint64_t last_copy;                            /* order of its last chunk, for turns on the uplink */
     bool down;
     unsigned row; /* faults in a row */
 };
@@ -25,7 +26,8 @@ struct sched {
     struct job_queue *queue;
     unsigned steps[CIRCUITS]; /* 0: not loaded */
     uint32_t on[CIRCUITS];
-    uint64_t host_used, copies_order;
+    uint64_t node_used[SCHED_NODES], copies_order;
+    uint64_t now_ns; /* of the last sched_next */
     struct sched_view stats;
     struct sched_gpu gpu[];
 };
@@ -35,6 +37,11 @@ int sched_open(struct sched **s_p, struct job_queue *q, const struct sched_opts 
     if (opts->devices == 0 || opts->devices > SCHED_DEVICES || opts->ahead > SCHED_AHEAD)
         return err_fail(-EINVAL, "scheduler: %u devices (1 to %d), %u jobs ahead (up to %d)", opts->devices,
                         SCHED_DEVICES, opts->ahead, SCHED_AHEAD);
+    for (unsigned d = 0; d < opts->devices; d++) {
+        if (opts->device[d].node >= SCHED_NODES)
+            return err_fail(-EINVAL, "scheduler: device %u on node %u; nodes are 0 to %d", d, opts->device[d].node,
+                            SCHED_NODES - 1);
+    }
     struct sched *s = calloc(1, sizeof *s + opts->devices * sizeof s->gpu[0]);
     if (!s)
         return err_fail(-ENOMEM, "no memory for a scheduler");
@@ -71,6 +78,11 @@ int sched_circuit(struct sched *s, unsigned circuit, unsigned steps, uint32_t de
     return 0;
 }
 
+void sched_slots(struct sched *s, unsigned circuit, unsigned device, unsigned n)
+{
+    s->gpu[device].slots[circuit] = (uint8_t)(n < UINT8_MAX ? n : UINT8_MAX);
+}
+
 static uint64_t reserve_for(const struct sched *s, const struct job *j)
 {
     return j->class == CLASS_CRITICAL ? 0 : s->opts.reserve_bytes;
@@ -98,6 +110,12 @@ static bool able_anywhere(const struct sched *s, const struct job *j)
     return false;
 }
 
+/* Is there room for its input on the device's node now? */
+static bool host_fits(const struct sched *s, unsigned d, const struct job *j)
+{
+    return fits(s->node_used[s->gpu[d].opts.node], s->opts.host_bytes, reserve_for(s, j), j->bytes);
+}
+
 struct asking {
     const struct sched *s;
     unsigned device;
@@ -109,25 +127,33 @@ static bool may_read(void *ctx, const struct job *j)
     const struct sched *s = a->s;
     const struct sched_gpu *g = &s->gpu[a->device];
     unsigned room = s->opts.ahead + (j->class == CLASS_CRITICAL);
-    if (!able(s, a->device, j) || g->jobs >= room ||
-        !fits(s->host_used, s->opts.host_bytes, reserve_for(s, j), j->bytes))
+    if (!able(s, a->device, j) || g->jobs >= room || !host_fits(s, a->device, j))
         return false;
     for (unsigned d = 0; d < s->opts.devices; d++) {
-        if (s->gpu[d].jobs < g->jobs && able(s, d, j))
+        if (s->gpu[d].jobs < g->jobs && able(s, d, j) && host_fits(s, d, j))
             return false; /* that one is emptier and will take it */
     }
     return true;
 }
 
-static bool before(const struct job *a, const struct job *b)
+/* Age counts in the lanes as it does in the queue: else a low job that was read in a quiet moment would hold its place
+ * on the device and be passed by for as long as high ones come. */
+static enum job_class class_of(const struct sched *s, const struct job *j)
 {
-    return !b || a->class < b->class || (a->class == b->class && a->id < b->id);
+    return job_queue_class(s->queue, j, s->now_ns);
+}
+
+static bool before(const struct sched *s, const struct job *a, const struct job *b)
+{
+    enum job_class ca = class_of(s, a), cb = b ? class_of(s, b) : JOB_CLASSES;
+    return !b || ca < cb || (ca == cb && a->id < b->id);
 }
 
 static bool copy_possible(const struct sched_gpu *g, const struct sched *s, const struct job *j)
 {
     return j->state == JOB_COPYING && !j->stop && !j->back && j->chunk_issued < j->bytes &&
-           (j->has_slot || fits(g->slot_used, g->opts.slot_bytes, reserve_for(s, j), j->bytes));
+           (j->has_slot || (fits(g->slot_used, g->opts.slot_bytes, reserve_for(s, j), j->bytes) &&
+                            (!g->slots[j->circuit] || g->slots_used[j->circuit] < g->slots[j->circuit])));
 }
 
 static struct job *copy_best(const struct sched *s, unsigned d)
@@ -135,7 +161,7 @@ static struct job *copy_best(const struct sched *s, unsigned d)
     const struct sched_gpu *g = &s->gpu[d];
     struct job *best = NULL;
     for (unsigned i = 0; i < g->jobs; i++) {
-        if (copy_possible(g, s, g->job[i]) && before(g->job[i], best))
+        if (copy_possible(g, s, g->job[i]) && before(s, g->job[i], best))
             best = g->job[i];
     }
     return best;
@@ -157,7 +183,10 @@ static bool uplink_grants(const struct sched *s, unsigned device, const struct j
         if (d == device || g->opts.uplink != uplink || g->busy[LANE_COPY] >= s->opts.copies)
             continue;
         const struct job *other = copy_best(s, d);
-        if (other && (other->class < j->class || (other->class == j->class && g->last_copy < s->gpu[device].last_copy)))
+        if (!other)
+            continue;
+        enum job_class theirs = class_of(s, other), ours = class_of(s, j);
+        if (theirs < ours || (theirs == ours && g->last_copy < s->gpu[device].last_copy))
             return false;
     }
     return true;
@@ -172,7 +201,7 @@ static bool next_read(struct sched *s, unsigned d, uint64_t now_ns, struct actio
     (void)job_queue_move(s->queue, j, JOB_READING, now_ns);
     j->device = (int)d;
     j->has_host = true;
-    s->host_used += j->bytes;
+    s->node_used[g->opts.node] += j->bytes;
     g->job[g->jobs++] = j;
     a->job = j;
     return true;
@@ -187,6 +216,7 @@ static bool next_copy(struct sched *s, unsigned d, struct action *a)
     if (!j->has_slot) {
         j->has_slot = true;
         g->slot_used += j->bytes;
+        g->slots_used[j->circuit]++;
     }
     g->last_copy = ++s->copies_order;
     a->job = j;
@@ -209,9 +239,9 @@ static bool next_compute(struct sched *s, unsigned d, struct action *a)
             begun = begun || (k != i && g->job[k]->circuit == j->circuit && g->job[k]->state == JOB_COMPUTING &&
                               g->job[k]->steps_done);
         /* begun work goes on before anything but a critical job */
-        bool first = !best || (j->class == CLASS_CRITICAL) != (best->class == CLASS_CRITICAL) ? before(j, best)
+        bool first = !best || (j->class == CLASS_CRITICAL) != (best->class == CLASS_CRITICAL) ? before(s, j, best)
                      : (j->steps_done > 0) != (best->steps_done > 0)                          ? j->steps_done > 0
-                                                                                              : before(j, best);
+                                                                                              : before(s, j, best);
         if (!begun && first)
             best = j;
     }
@@ -228,7 +258,7 @@ static bool next_fold(struct sched *s, unsigned d, struct action *a)
     struct job *best = NULL;
     for (unsigned i = 0; i < g->jobs; i++) {
         struct job *j = g->job[i];
-        if (j->state == JOB_FOLDING && !j->stop && !j->back && before(j, best))
+        if (j->state == JOB_FOLDING && !j->stop && !j->back && before(s, j, best))
             best = j;
     }
     a->job = best;
@@ -239,6 +269,7 @@ bool sched_next(struct sched *s, unsigned d, enum lane lane, uint64_t now_ns, st
 {
     struct sched_gpu *g = &s->gpu[d];
     struct action a = {.lane = lane, .device = d};
+    s->now_ns = now_ns;
     if ((g->down && lane != LANE_FOLD) || g->busy[lane] >= (lane == LANE_COPY ? s->opts.copies : 1))
         return false;
     bool found = lane == LANE_READ      ? next_read(s, d, now_ns, &a)
@@ -258,7 +289,7 @@ static void give_host(struct sched *s, struct job *j)
     if (!j->has_host)
         return;
     j->has_host = false;
-    s->host_used -= j->bytes;
+    s->node_used[s->gpu[j->device].opts.node] -= j->bytes;
     if (s->opts.release)
         s->opts.release(s->opts.ctx, j, true, false);
 }
@@ -269,6 +300,7 @@ static void give_slot(struct sched *s, struct job *j)
         return;
     j->has_slot = false;
     s->gpu[j->device].slot_used -= j->bytes;
+    s->gpu[j->device].slots_used[j->circuit]--;
     if (s->opts.release)
         s->opts.release(s->opts.ctx, j, false, true);
 }
@@ -420,6 +452,12 @@ bool sched_device_down(const struct sched *s, unsigned d)
     return s->gpu[d].down;
 }
 
+bool sched_device_quiet(const struct sched *s, unsigned d)
+{
+    const struct sched_gpu *g = &s->gpu[d];
+    return !(g->busy[LANE_READ] | g->busy[LANE_COPY] | g->busy[LANE_COMPUTE]);
+}
+
 void sched_device_up(struct sched *s, unsigned d)
 {
     s->gpu[d].down = false;
@@ -434,7 +472,10 @@ bool sched_copy_due(const struct sched *s, unsigned d)
 void sched_read(const struct sched *s, struct sched_view *view)
 {
     *view = s->stats;
-    view->host_used = s->host_used;
+    for (unsigned n = 0; n < SCHED_NODES; n++) {
+        view->node_used[n] = s->node_used[n];
+        view->host_used += s->node_used[n];
+    }
     for (unsigned d = 0; d < s->opts.devices; d++) {
         view->slot_used[d] = s->gpu[d].slot_used;
         view->jobs[d] = s->gpu[d].jobs;
@@ -444,15 +485,16 @@ void sched_read(const struct sched *s, struct sched_view *view)
 
 const char *sched_check(const struct sched *s)
 {
-    uint64_t host = 0;
+    uint64_t host[SCHED_NODES] = {0};
     for (unsigned d = 0; d < s->opts.devices; d++) {
         const struct sched_gpu *g = &s->gpu[d];
         uint64_t slots = 0;
-        unsigned under_way = 0, busy = 0;
+        unsigned under_way = 0, busy = 0, buffers = 0, counted = 0;
         for (unsigned i = 0; i < g->jobs; i++) {
             const struct job *j = g->job[i];
-            host += j->has_host ? j->bytes : 0;
+            host[g->opts.node] += j->has_host ? j->bytes : 0;
             slots += j->has_slot ? j->bytes : 0;
+            buffers += j->has_slot;
             under_way += j->in_flight;
             if (j->device != (int)d || j->state == JOB_QUEUED || job_over(j->state))
                 return "a job is not where it says";
@@ -461,6 +503,13 @@ const char *sched_check(const struct sched *s)
         }
         for (int l = 0; l < LANES; l++)
             busy += g->busy[l];
+        for (int c = 0; c < CIRCUITS; c++) {
+            counted += g->slots_used[c];
+            if (g->slots[c] && g->slots_used[c] > g->slots[c])
+                return "more buffers than the circuit has";
+        }
+        if (counted != buffers)
+            return "buffers";
         if (busy != under_way)
             return "actions under way";
         if (slots != g->slot_used || slots > g->opts.slot_bytes)
@@ -468,5 +517,9 @@ const char *sched_check(const struct sched *s)
         if (g->jobs > s->opts.ahead + 1)
             return "too many jobs on a device";
     }
-    return host != s->host_used || host > s->opts.host_bytes ? "host memory" : NULL;
+    for (unsigned n = 0; n < SCHED_NODES; n++) {
+        if (host[n] != s->node_used[n] || host[n] > s->opts.host_bytes)
+            return "host memory";
+    }
+    return NULL;
 }

@@ -21,18 +21,19 @@ struct sched;
 enum lane { LANE_READ, LANE_COPY, LANE_COMPUTE, LANE_FOLD, LANES };
 extern const char *const lane_names[LANES];
 
-enum { SCHED_DEVICES = 32, SCHED_AHEAD = 8 };
+enum { SCHED_DEVICES = 32, SCHED_AHEAD = 8, SCHED_NODES = 16 };
 
 struct sched_device {
     int uplink;          /* number of its shared uplink below SCHED_DEVICES, or -1 */
     uint64_t slot_bytes; /* device memory for inputs; 0: no limit */
+    unsigned node;       /* its home, below SCHED_NODES: inputs of its jobs wait there */
 };
 
 struct sched_opts {
     const struct sched_device *device;
     unsigned devices;
-    uint64_t host_bytes;    /* for inputs that wait for their copy; 0: no limit */
-    uint64_t reserve_bytes; /* of host_bytes and of each slot_bytes: for critical jobs alone */
+    uint64_t host_bytes;    /* of each node, for inputs that wait for their copy; 0: no limit */
+    uint64_t reserve_bytes; /* of each host_bytes and of each slot_bytes: for critical jobs alone */
     uint64_t chunk_bytes;   /* 0: 64 MiB */
     unsigned copies;        /* under way on one device; 0: 2 */
     unsigned tokens;        /* under way on one shared uplink; 0: 2 */
@@ -59,6 +60,10 @@ void sched_close(struct sched *s);
 /* A circuit is computed in `steps` steps and is loaded on the devices of the mask. -EINVAL. */
 int sched_circuit(struct sched *s, unsigned circuit, unsigned steps, uint32_t devices);
 
+/* At most n inputs of this circuit on this device at a time (0: as many as slot_bytes allow): the device has so many
+ * buffers for it. */
+void sched_slots(struct sched *s, unsigned circuit, unsigned device, unsigned n);
+
 /* The next thing for this lane of this device to do; false: nothing now. */
 bool sched_next(struct sched *s, unsigned device, enum lane lane, uint64_t now_ns, struct action *action);
 
@@ -71,14 +76,16 @@ void sched_done(struct sched *s, const struct action *action, int rc, uint64_t n
 void sched_reap(struct sched *s, uint64_t now_ns);
 
 bool sched_device_down(const struct sched *s, unsigned device);
-/* Take it in again after it was opened anew. */
+/* Nothing that needs the device is under way on it. */
+bool sched_device_quiet(const struct sched *s, unsigned device);
+/* Take it in again. */
 void sched_device_up(struct sched *s, unsigned device);
 
 /* Is there a copy with its source filled and its destination free, or under way? For measuring. */
 bool sched_copy_due(const struct sched *s, unsigned device);
 
 struct sched_view {
-    uint64_t host_used, slot_used[SCHED_DEVICES];
+    uint64_t host_used, node_used[SCHED_NODES], slot_used[SCHED_DEVICES];
     unsigned jobs[SCHED_DEVICES], copies[SCHED_DEVICES];
     uint64_t retries, faults[SCHED_DEVICES], done[SCHED_DEVICES];
 };

@@ -22,6 +22,7 @@ struct groth16_key {
     struct dbuf w, abc;
     bool taken[GROTH16_PARTS]; /* from the key's source, and not done with */
     bool one_proof;
+    size_t rows; /* that come with the witness; 0: from the matrices */
     struct span_list *spans;
 };
 
@@ -41,7 +42,7 @@ struct fr groth16_coset_shift(const struct curve *curve, unsigned log_n)
 }
 
 /* Take a part's points and make bases of them. Resident ones are copied then, and the source may have them back. */
-static int part_open(struct groth16_key *key, enum groth16_part part, bool resident)
+static int part_open(struct groth16_key *key, enum groth16_part part, bool resident, unsigned multiples)
 {
     const struct device_ops *ops = key->device->ops;
     const struct zkey *z = key->zkey;
@@ -50,7 +51,8 @@ static int part_open(struct groth16_key *key, enum groth16_part part, bool resid
     int rc = zkey_points_take(z, &data, part_set[part]);
     if (rc)
         return rc;
-    struct bases_args args = {.curve = z->curve, .group = p->group, .points = data, .n = p->n, .resident = resident};
+    struct bases_args args = {
+        .curve = z->curve, .group = p->group, .points = data, .n = p->n, .resident = resident, .multiples = multiples};
     rc = ops->bases_open(key->device, &key->bases[part], &args);
     key->taken[part] = rc == 0 && !resident;
     if (!key->taken[part])
@@ -68,24 +70,35 @@ static void part_close(struct groth16_key *key, enum groth16_part part)
     key->taken[part] = false;
 }
 
+size_t groth16_input_bytes(const struct groth16_key *key)
+{
+    return (size_t)key->zkey->n_vars * sizeof(struct scalar) + 2 * key->rows * sizeof(struct fr);
+}
+
+static int buffers_open(struct groth16_key *key, const struct groth16_key_opts *opts)
+{
+    const struct device_ops *ops = key->device->ops;
+    int rc = opts->own_inputs ? 0 : ops->alloc(key->device, &key->w, groth16_input_bytes(key));
+    if (!rc)
+        rc = ops->alloc(key->device, &key->abc, 3 * domain_bytes(key->zkey));
+    if (!rc)
+        rc = ops->stream_open(key->device, &key->stream, &(struct stream_opts){.spans = opts->spans});
+    return rc;
+}
+
 static int key_load(struct groth16_key *key, const struct groth16_key_opts *opts)
 {
     const struct device_ops *ops = key->device->ops;
     const struct zkey *z = key->zkey;
     int rc = csr_open(&key->csr, z);
     for (int i = 0; i < CSR_MATRICES && !rc; i++) {
-        struct matrix_args args = csr_matrix_args(key->csr, (enum csr_which)i, opts->resident);
+        struct matrix_args args =
+            csr_matrix_args(key->csr, (enum csr_which)i, opts->resident && !(opts->streamed & GROTH16_MATRICES));
         rc = ops->matrix_open(key->device, &key->matrix[i], &args);
     }
     for (int i = 0; i < GROTH16_PARTS && !rc && !opts->one_proof; i++)
-        rc = part_open(key, (enum groth16_part)i, opts->resident);
-    if (!rc && !opts->own_inputs)
-        rc = ops->alloc(key->device, &key->w, (size_t)z->n_vars * sizeof(struct scalar));
-    if (!rc)
-        rc = ops->alloc(key->device, &key->abc, 3 * domain_bytes(z));
-    if (!rc)
-        rc = ops->stream_open(key->device, &key->stream, &(struct stream_opts){.spans = opts->spans});
-    return rc;
+        rc = part_open(key, (enum groth16_part)i, opts->resident && !(opts->streamed >> i & 1), opts->multiples[i]);
+    return rc ? rc : buffers_open(key, opts);
 }
 
 int groth16_key_open(struct groth16_key **key_p, struct device *device, const struct zkey *zkey,
@@ -104,6 +117,29 @@ int groth16_key_open(struct groth16_key **key_p, struct device *device, const st
     else
         *key_p = key;
     return rc;
+}
+
+int groth16_key_adopt(struct groth16_key **key_p, struct device *device, const struct zkey *zkey,
+                      const struct groth16_parts *parts, const struct groth16_key_opts *opts)
+{
+    if (parts->rows > zkey->domain_size)
+        return err_fail(-EINVAL, "%zu rows with each witness, the domain has %u", parts->rows, zkey->domain_size);
+    struct groth16_key *key = calloc(1, sizeof *key);
+    if (!key)
+        return err_fail(-ENOMEM, "no memory for a key");
+    key->device = device;
+    key->zkey = zkey;
+    key->spans = opts->spans;
+    key->rows = parts->rows;
+    int rc = buffers_open(key, opts);
+    if (rc) {
+        groth16_key_close(key);
+        return rc;
+    }
+    memcpy(key->bases, parts->bases, sizeof key->bases);
+    memcpy(key->matrix, parts->matrix, sizeof key->matrix);
+    *key_p = key;
+    return 0;
 }
 
 void groth16_key_close(struct groth16_key *key)
@@ -133,7 +169,7 @@ static int parts_begin(struct groth16_key *key, enum groth16_part first, enum gr
 {
     int rc = 0;
     for (enum groth16_part i = first; i <= last && !rc; i++)
-        rc = key->bases[i] ? 0 : part_open(key, i, false);
+        rc = key->bases[i] ? 0 : part_open(key, i, false, 0);
     return rc;
 }
 
@@ -166,7 +202,33 @@ static int compute_witness_sums(struct groth16_key *key, struct groth16_sums *su
     return rc;
 }
 
-/* a, b on the domain from the matrices, c = a b; all three carried to the coset; a b - c there, plain, into a. */
+/* a and b on the domain: products with the matrices, or what came with the witness, copied and padded. */
+static int quotient_rows(struct groth16_key *key, struct dbuf w, struct dbuf a, struct dbuf b)
+{
+    const struct device_ops *ops = key->device->ops;
+    const struct zkey *z = key->zkey;
+    size_t w_bytes = (size_t)z->n_vars * sizeof(struct scalar), bytes = key->rows * sizeof(struct fr);
+    struct dbuf to[CSR_MATRICES] = {a, b};
+    int rc = 0;
+    for (unsigned i = 0; i < CSR_MATRICES && !rc; i++) {
+        if (!key->rows) {
+            rc = ops->spmv(key->stream, &(struct spmv_args){key->matrix[i], w, to[i], z->domain_size});
+            continue;
+        }
+        struct pointwise_args copy = {.curve = z->curve,
+                                      .op = POINTWISE_SCALE,
+                                      .out = to[i],
+                                      .a = dbuf_at(w, w_bytes + i * bytes, bytes),
+                                      .n = key->rows};
+        z->curve->fr_from_u64(&copy.k, 1);
+        rc = ops->pointwise(key->stream, &copy);
+        if (!rc && bytes < to[i].bytes)
+            rc = ops->zero(key->stream, dbuf_at(to[i], bytes, to[i].bytes - bytes), to[i].bytes - bytes);
+    }
+    return rc;
+}
+
+/* a, b on the domain, c = a b; all three carried to the coset; a b - c there, plain, into a. */
 static int compute_quotient(struct groth16_key *key, struct dbuf w)
 {
     const struct device_ops *ops = key->device->ops;
@@ -174,8 +236,6 @@ static int compute_quotient(struct groth16_key *key, struct dbuf w)
     size_t bytes = domain_bytes(z);
     struct dbuf a = dbuf_at(key->abc, 0, bytes), b = dbuf_at(key->abc, bytes, bytes),
                 c = dbuf_at(key->abc, 2 * bytes, bytes);
-    struct spmv_args spmv[CSR_MATRICES] = {{key->matrix[CSR_A], w, a, z->domain_size},
-                                           {key->matrix[CSR_B], w, b, z->domain_size}};
     struct pointwise_args mul = {.curve = z->curve, .op = POINTWISE_MUL, .out = c, .a = a, .b = b, .n = z->domain_size};
     struct ntt_coset_args coset = {.curve = z->curve, .data = key->abc, .log_n = z->log_domain, .batch = 3};
     z->curve->fr_root(&coset.root, z->log_domain);
@@ -188,9 +248,7 @@ static int compute_quotient(struct groth16_key *key, struct dbuf w)
                                   .c = c,
                                   .n = z->domain_size,
                                   .plain = true};
-    int rc = ops->spmv(key->stream, &spmv[CSR_A]);
-    if (!rc)
-        rc = ops->spmv(key->stream, &spmv[CSR_B]);
+    int rc = quotient_rows(key, w, a, b);
     if (!rc)
         rc = ops->pointwise(key->stream, &mul);
     if (!rc)

@@ -15,19 +15,23 @@
 
 struct groth16_key;
 
-struct groth16_key_opts {
-    bool resident;   /* bases and matrices in device memory; else used where the key's source has them */
-    bool one_proof;  /* sections are taken from the key's source when they are needed, and done with after that */
-    bool own_inputs; /* witnesses come by groth16_step in buffers of the caller; groth16_compute must not be used */
-    struct span_list *spans; /* may be NULL */
-};
-
 /* The five multi-scalar multiplications of a proof. */
 enum groth16_part { PART_A, PART_B1, PART_B2, PART_L, PART_H, GROTH16_PARTS };
 struct groth16_sums {
     struct point part[GROTH16_PARTS];
 };
 extern const char *const groth16_part_names[GROTH16_PARTS];
+enum { GROTH16_MATRICES = 1 << GROTH16_PARTS };
+
+struct groth16_key_opts {
+    bool resident; /* bases and matrices in device memory; else used where the key's source has them */
+    /* With resident: what is streamed all the same, bits 1 << part and GROTH16_MATRICES, and how many window multiples
+     * each resident part gets (0: the device chooses). */
+    unsigned streamed, multiples[GROTH16_PARTS];
+    bool one_proof;  /* sections are taken from the key's source when they are needed, and done with after that */
+    bool own_inputs; /* witnesses come by groth16_step in buffers of the caller; groth16_compute must not be used */
+    struct span_list *spans; /* may be NULL */
+};
 
 /* Called between steps with the share of the work that is done, 0..1. */
 typedef void groth16_progress(void *ctx, const char *step, double done);
@@ -39,12 +43,30 @@ int groth16_key_open(struct groth16_key **key_p, struct device *device, const st
                      const struct groth16_key_opts *opts);
 void groth16_key_close(struct groth16_key *key); /* NULL is allowed */
 
+/* Parts that were made elsewhere: by kernels, for a key that is no file, or some resident and some not. */
+struct groth16_parts {
+    struct bases *bases[GROTH16_PARTS];
+    struct matrix *matrix[2]; /* A and B; NULL with rows */
+    /* Not 0: the quotient's a and b come with the witness instead of from the matrices. An input is then
+     * | w: n_vars scalars | a: rows, Montgomery | b: rows, Montgomery |, pushed by a synthesis of the caller. */
+    size_t rows;
+};
+
+/* A key of ready parts; it takes them over when it succeeds. Of `zkey` only the curve and the sizes count. There is no
+ * CSR inside. opts->resident and one_proof mean nothing here. */
+int groth16_key_adopt(struct groth16_key **key_p, struct device *device, const struct zkey *zkey,
+                      const struct groth16_parts *parts, const struct groth16_key_opts *opts);
+
+/* Bytes of one input in device memory. */
+size_t groth16_input_bytes(const struct groth16_key *key);
+
 /* All the heavy work of one proof. The witness must match the key (wtns_match_zkey). progress may be NULL. */
 int groth16_compute(struct groth16_key *key, struct groth16_sums *sums, const struct wtns *wtns,
                     groth16_progress *progress, void *ctx);
 
 /* The same in steps: sums of the witness, quotient, sum of the quotient. `w` is a buffer of the key's device with the
- * n_vars scalars of the witness. Each step is over when it returns; all steps of one witness before the next one's. */
+ * input: the n_vars scalars of the witness, and the rows where the key wants them. Each step is over when it returns;
+ * all steps of one witness before the next one's. */
 enum { GROTH16_STEPS = 3 };
 int groth16_step(struct groth16_key *key, struct groth16_sums *sums, struct dbuf w, unsigned step);
 

@@ -50,6 +50,7 @@ struct sim_step {
     enum sim_step_kind kind;
     enum world_engine dir;
     uint64_t bytes, ns, max_rate;
+    uint64_t left; /* of a streamed step: not yet queued */
     struct event *event;
     uint64_t ticket; /* of the event */
     world_done *call;

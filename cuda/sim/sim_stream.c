@@ -78,6 +78,34 @@ static void part_done(void *ctx)
     stream_go(s);
 }
 
+/* Bases of a streamed step go in chunks, two under way, so that other streams' copies get their turns between them. */
+enum { STREAMED_CHUNK = 64 << 20, STREAMED_AHEAD = 2 };
+
+static void chunk_done(void *ctx);
+
+static int chunk_begin(struct sim_step *step)
+{
+    struct sim_device *d = sim_of(step->stream->base.device);
+    uint64_t bytes = step->left < STREAMED_CHUNK ? step->left : STREAMED_CHUNK;
+    if (!bytes)
+        return 0;
+    int rc = world_copy(d->sim->world, d->ordinal, WORLD_H2D, bytes, step->max_rate, chunk_done, step);
+    if (!rc) {
+        step->left -= bytes;
+        step->parts++;
+    }
+    return rc;
+}
+
+static void chunk_done(void *ctx)
+{
+    struct sim_step *step = ctx;
+    int rc = chunk_begin(step);
+    if (rc)
+        stream_fail(step->stream, rc);
+    part_done(step);
+}
+
 /* Hand the step to the world; true when it is over already. */
 static bool step_begin(struct sim_stream *s, struct sim_step *step)
 {
@@ -113,14 +141,16 @@ static bool step_begin(struct sim_stream *s, struct sim_step *step)
         rc = world_compute(w, d->ordinal, step->ns, part_done, step);
         break;
     case STEP_STREAMED: /* bases cross the link while they are used */
-        step->parts = 2;
-        rc = world_copy(w, d->ordinal, WORLD_H2D, step->bytes, step->max_rate, part_done, step);
-        if (!rc && (rc = world_compute(w, d->ordinal, step->ns, part_done, step)) != 0) {
-            step->parts = 1; /* the copy's end ends the step */
-            stream_fail(s, rc);
-            return false;
-        }
-        break;
+        step->left = step->bytes;
+        step->parts = 1;
+        rc = world_compute(w, d->ordinal, step->ns, part_done, step);
+        if (rc)
+            break;
+        for (int i = 0; i < STREAMED_AHEAD && !rc; i++)
+            rc = chunk_begin(step);
+        if (rc)
+            stream_fail(s, rc); /* what is under way ends the step */
+        return false;
     }
     if (rc)
         stream_fail(s, rc);

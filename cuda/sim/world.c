@@ -326,5 +326,9 @@ void world_run(struct world *w, uint64_t until_ns)
 
 void world_read(const struct world *w, unsigned device, enum world_engine engine, struct world_load *load)
 {
-    *load = w->gpu[device].engine[engine].load;
+    const struct engine *e = &w->gpu[device].engine[engine];
+    *load = e->load;
+    load->moved = e->load.bytes;
+    if (e->first && e->first->phase == FLIGHT_DATA)
+        load->moved += e->first->bytes - (uint64_t)(e->first->left / 1000000000u);
 }

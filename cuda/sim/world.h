@@ -31,8 +31,9 @@ struct world_opts {
 
 struct world_load {
     uint64_t busy_ns; /* an engine that waits out a setup is busy */
-    uint64_t bytes;
-    uint64_t done; /* copies or kernels */
+    uint64_t bytes;   /* of copies that ended */
+    uint64_t moved;   /* these and what has crossed of the one under way */
+    uint64_t done;    /* copies or kernels */
 };
 
 typedef void world_done(void *ctx);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,8 @@ enum { CIRCUITS = sizeof circuits / sizeof *circuits };
 
 static const char *path(const char *circuit, const char *ext)
 {
-    static char text[4][512];
-    static unsigned at;
+    static _Thread_local char text[4][512];
+    static _Thread_local unsigned at;
     const char *name = strrchr(circuit, '/') + 1;
     char *out = text[at++ % 4];
     snprintf(out, sizeof text[0], "%s/%s/%s%s", DATA, circuit, ext[0] == '.' ? name : "", ext);
@@ -296,6 +297,44 @@ static void fault_close_with_jobs_inside(void **state)
     }
 }
 
+struct loader_arg {
+    struct pen_engine *e;
+    int rc;
+};
+
+static void *load_one(void *arg)
+{
+    struct loader_arg *a = arg;
+    a->rc = pen_circuit_load(a->e, "same", path(circuits[3], ".zkey"));
+    return NULL;
+}
+
+/* Each job that came before the first extraction was done started another one, 47 s and 40 GiB each (4.2.18): here the
+ * name is taken before the work begins. */
+static void fault_loads_side_by_side(void **state)
+{
+    (void)state;
+    enum { LOADERS = 6 };
+    struct pen_engine *e = open_engine((struct pen_engine_opts){0});
+    struct loader_arg arg[LOADERS];
+    pthread_t thread[LOADERS];
+    unsigned good = 0;
+    for (int i = 0; i < LOADERS; i++) {
+        arg[i] = (struct loader_arg){e, 1};
+        assert_int_equal(pthread_create(&thread[i], NULL, load_one, &arg[i]), 0);
+    }
+    for (int i = 0; i < LOADERS; i++) {
+        pthread_join(thread[i], NULL);
+        assert_true(arg[i].rc == 0 || arg[i].rc == -EEXIST);
+        good += arg[i].rc == 0;
+    }
+    assert_int_equal(good, 1);
+    struct pen_stats s;
+    assert_int_equal(pen_engine_stats(e, &s), 0);
+    assert_int_equal(s.circuits, 1);
+    pen_engine_close(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(fault_close_with_jobs_inside),
+        cmocka_unit_test(fault_loads_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

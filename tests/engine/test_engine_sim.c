@@ -139,10 +139,141 @@ static void test_interleavings(void **state)
     }
 }
 
+/* A key goes where the plan says, its buffers for inputs are taken when it is loaded, and nothing is allocated while
+ * proofs run: d_b's first allocation took 700 ms there, and each cudaFree waits for the whole device (4.3.24). */
+static void fault_allocation_while_proving(void **state)
+{
+    (void)state;
+    struct clock_virtual *clock;
+    struct sim *sim;
+    struct device *dev;
+    struct pen_engine *e;
+    struct pen_circuit_info info;
+    assert_int_equal(clock_virtual_open(&clock, 1), 0);
+    struct device_opts inner = {.threads = 1};
+    assert_int_equal(
+        sim_open(&sim,
+                 &(struct sim_opts){.world = {.devices = 1}, .clock = clock, .inner = "host", .inner_opts = &inner}),
+        0);
+    assert_int_equal(sim_device_open(sim, &dev, 0, NULL), 0);
+    assert_int_equal(engine_open_on(&e, &(struct pen_engine_opts){.threads = 1}, &dev, 1), 0);
+    assert_int_equal(pen_circuit_load(e, "p", DATA "/bn128/mult/mult.zkey"), 0);
+    uint64_t allocations = sim_calls(sim, SIM_ALLOC), job[JOBS];
+    size_t taken = sim_taken_bytes(sim);
+    for (int i = 0; i < JOBS; i++)
+        assert_int_equal(pen_submit_file(e, &job[i], "p", DATA "/bn128/mult/mult.wtns", NULL), 0);
+    for (int i = 0; i < JOBS; i++) {
+        struct pen_result r;
+        assert_int_equal(pen_wait(e, &r, job[i], PEN_FOREVER), 0);
+        assert_int_equal(r.state, PEN_DONE);
+        pen_result_close(&r);
+    }
+    assert_int_equal(sim_calls(sim, SIM_ALLOC), allocations);
+    assert_int_equal(sim_taken_bytes(sim), taken);
+    assert_int_equal(pen_circuit_read(e, &info, "p"), 0);
+    assert_int_equal(info.devices, 1);
+    assert_int_equal(info.proofs, JOBS);
+    assert_int_equal(info.streamed_parts, 0);
+    assert_true(info.slots >= 2 && info.multiples >= 1 && info.device_bytes > 0);
+    assert_true(info.predicted_s > 0 && info.predicted_s >= info.predicted_compute_s);
+    assert_true(info.compute_s > 0 && info.copy_s > 0); /* on the virtual clock */
+    assert_int_equal(pen_circuit_read(e, &info, "q"), -ENOENT);
+    pen_engine_close(e);
+    assert_int_equal(sim_taken_bytes(sim), 0);
+    assert_int_equal(sim_close(sim), 0);
+    clock_virtual_close(clock);
+}
+
+static void prove_some(struct pen_engine *e)
+{
+    uint64_t job[JOBS];
+    for (int i = 0; i < JOBS; i++)
+        assert_int_equal(pen_submit_file(e, &job[i], "p", DATA "/bn128/mult/mult.wtns", NULL), 0);
+    for (int i = 0; i < JOBS; i++) {
+        struct pen_result r;
+        assert_int_equal(pen_wait(e, &r, job[i], PEN_FOREVER), 0);
+        assert_int_equal(r.state, PEN_DONE);
+        pen_result_close(&r);
+    }
+}
+
+/* A device that said -ENODEV once is tried again after a second and works on; one that stays lost is left alone, tried
+ * at growing distances. Nobody loses a job. */
+static void revive(bool lost)
+{
+    struct clock_virtual *clock;
+    struct sim *sim;
+    struct device *dev[2];
+    struct pen_engine *e;
+    struct pen_stats s;
+    struct device_opts inner = {.threads = 1};
+    assert_int_equal(clock_virtual_open(&clock, 1), 0);
+    assert_int_equal(
+        sim_open(&sim,
+                 &(struct sim_opts){.world = {.devices = 2}, .clock = clock, .inner = "host", .inner_opts = &inner}),
+        0);
+    for (unsigned d = 0; d < 2; d++)
+        assert_int_equal(sim_device_open(sim, &dev[d], d, NULL), 0);
+    assert_int_equal(engine_open_on(&e, &(struct pen_engine_opts){.threads = 1}, dev, 2), 0);
+    assert_int_equal(pen_circuit_load(e, "p", DATA "/bn128/mult/mult.zkey"), 0);
+    sim_fault(sim, &(struct sim_fault){.op = SIM_MSM, .device = 0, .at = 1, .rc = -ENODEV, .lost = lost});
+    prove_some(e);
+    assert_true(sim_fault_went_off(sim));
+    assert_int_equal(pen_engine_stats(e, &s), 0);
+    assert_int_equal(s.devices_down, 1);
+    uint64_t tries = sim_calls(sim, SIM_ALLOC);
+    clock_sleep(100000000000u); /* 1, 2, 4, 8, 16, 32 s and once more after 60 */
+    assert_int_equal(pen_engine_stats(e, &s), 0);
+    assert_int_equal(s.devices_down, lost);
+    assert_int_equal(s.devices_revived, !lost);
+    assert_int_equal(sim_calls(sim, SIM_ALLOC) - tries, lost ? 6 : 1);
+    uint64_t before = s.done;
+    prove_some(e);
+    assert_int_equal(pen_engine_stats(e, &s), 0);
+    assert_int_equal(s.done - before, JOBS);
+    pen_engine_close(e);
+    assert_int_equal(sim_taken_bytes(sim), 0);
+    assert_int_equal(sim_handles(sim), 0);
+    assert_int_equal(sim_close(sim), 0);
+    clock_virtual_close(clock);
+}
+
+static void test_device_comes_back(void **state)
+{
+    (void)state;
+    revive(false);
+    revive(true);
+}
+
+/* Too little device memory is said with both figures before anything is taken. */
+static void test_device_too_small(void **state)
+{
+    (void)state;
+    struct clock_virtual *clock;
+    struct sim *sim;
+    struct device *dev;
+    struct pen_engine *e;
+    assert_int_equal(clock_virtual_open(&clock, 1), 0);
+    assert_int_equal(sim_open(&sim, &(struct sim_opts){.world = {.devices = 1}, .clock = clock, .memory_bytes = 300}),
+                     0);
+    assert_int_equal(sim_device_open(sim, &dev, 0, NULL), 0);
+    assert_int_equal(engine_open_on(&e, &(struct pen_engine_opts){.threads = 1}, &dev, 1), 0);
+    assert_int_equal(pen_circuit_load(e, "p", DATA "/bn128/mult/mult.zkey"), -ENOMEM);
+    assert_non_null(strstr(pen_last_error(), "300 B free"));
+    assert_int_equal(sim_taken_bytes(sim), 0);
+    pen_engine_close(e);
+    assert_int_equal(sim_close(sim), 0);
+    clock_virtual_close(clock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(fault_device_error_loses_job),
-                                       cmocka_unit_test(test_lost_device), cmocka_unit_test(test_wrong_results),
-                                       cmocka_unit_test(test_interleavings)};
+                                       cmocka_unit_test(test_lost_device),
+                                       cmocka_unit_test(test_wrong_results),
+                                       cmocka_unit_test(test_interleavings),
+                                       cmocka_unit_test(fault_allocation_while_proving),
+                                       cmocka_unit_test(test_device_comes_back),
+                                       cmocka_unit_test(test_device_too_small)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,7 +174,7 @@ static void bench_open(struct bench *b, struct sched_opts opts)
     assert_int_equal(
         job_queue_open(&b->q, &(struct job_queue_opts){.max_jobs = 4 * JOBS, .changed = changed, .ctx = b}), 0);
     for (unsigned d = 0; d < b->gpus; d++)
-        dev[d] = (struct sched_device){b->uplink[d], opts.device ? opts.device->slot_bytes : 0};
+        dev[d] = (struct sched_device){.uplink = b->uplink[d], .slot_bytes = opts.device ? opts.device->slot_bytes : 0};
     opts.device = dev;
     opts.devices = b->gpus;
     opts.release = released;

@@ -55,6 +55,22 @@ PEN_API int pen_circuit_load(struct pen_engine *engine, const char *name, const 
 /* -ENOENT; -EBUSY while jobs need it. */
 PEN_API int pen_circuit_drop(struct pen_engine *engine, const char *name);
 
+/* Where a circuit's key lives on its first device, and how long a proof should take there against how long it does: the
+ * means over all proofs and devices. All zero but devices, input_bytes and the measured ones on a host device. */
+struct pen_circuit_info {
+    unsigned devices;
+    unsigned streamed_parts; /* of five; the others are in device memory */
+    unsigned multiples;      /* copies of bases whose scalars are full */
+    unsigned slots;          /* buffers for inputs */
+    uint64_t device_bytes, streamed_bytes, input_bytes;
+    double predicted_s; /* the longer of the next two, in steady state */
+    double predicted_compute_s, predicted_copy_s;
+    uint64_t proofs;
+    double compute_s, copy_s; /* measured */
+};
+/* -ENOENT. */
+PEN_API int pen_circuit_read(struct pen_engine *engine, struct pen_circuit_info *info, const char *name);
+
 enum pen_priority { PEN_NORMAL = 0, PEN_CRITICAL, PEN_HIGH, PEN_LOW };
 enum pen_state {
     PEN_QUEUED,
@@ -119,6 +135,7 @@ struct pen_stats {
     unsigned devices, devices_down, circuits;
     unsigned waiting, running, kept;
     uint64_t submitted, joined, refused, done, failed, cancelled, retries, device_faults;
+    uint64_t devices_revived;                 /* times that a device which was down took jobs again */
     uint64_t queue_bytes, input_bytes;        /* now */
     double read_s, copy_s, compute_s, fold_s; /* that the lanes of all devices were at work */
 };
