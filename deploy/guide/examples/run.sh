@@ -5,7 +5,7 @@ set -eu
 language=$1 lib=$2 source=$3 key=$4 witness=$5 cudart=${6:-}
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-libs="-ljansson -lcrypto -lpthread -lm"
+libs="-ljansson -lcrypto -lurcu-memb -luring -lhugetlbfs -lnuma -lhwloc -lpthread -lm"
 [ -z "$cudart" ] || libs="$cudart -lstdc++ -lrt -ldl $libs" # a library with the CUDA device
 nm "$lib/libpenstock.a" 2>/dev/null | grep -qE '__(asan|tsan|gcov)_init' && exit 77
 case $language in

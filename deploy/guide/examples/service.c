@@ -2,14 +2,24 @@
  *
  *     service a=first.zkey b=second.zkey <requests
  *
- * It shows back-pressure (-EAGAIN: wait for a result and try again), priorities, idempotency keys, events, and an
- * orderly end. */
+ * It shows back-pressure (-EAGAIN: wait for a result and try again), priorities, idempotency keys, and an orderly end:
+ * at end of input, or on SIGTERM or SIGINT, no request is taken any more, what was taken is finished within DRAIN_MS,
+ * and what is not is cancelled. A second signal kills as usual. */
 #include <errno.h>
 #include <penstock/engine.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WAITING = 256 };
+enum { WAITING = 256, DRAIN_MS = 30000 };
+
+static volatile sig_atomic_t stopping;
+
+static void on_signal(int signal_number)
+{
+    (void)signal_number;
+    stopping = 1;
+}
 
 static struct pen_engine *engine;
 static uint64_t waiting[WAITING];
@@ -66,17 +76,26 @@ int main(int argc, char **argv)
         if (pen_circuit_load(engine, argv[i], path))
             return fprintf(stderr, "%s\n", pen_last_error()), 1;
     }
+    /* without SA_RESTART: the read ends */
+    struct sigaction act = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGINT, &act, NULL);
     char line[4096], name[64], path[4000];
-    while (fgets(line, sizeof line, stdin)) {
+    while (!stopping && fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "%63s %3999[^\n]", name, path) == 2 && submit(name, path)) {
             fprintf(stderr, "%s\n", pen_last_error());
             failures++;
         }
     }
+    struct pen_stats s;
+    if (pen_engine_drain(engine, DRAIN_MS)) {
+        fprintf(stderr, "%s; they are cancelled\n", pen_last_error());
+        for (unsigned i = 0; i < n; i++)
+            (void)pen_cancel(engine, waiting[(first + i) % WAITING]);
+    }
     while (n)
         collect();
-    struct pen_stats s;
-    if (pen_engine_drain(engine, PEN_FOREVER) == 0 && pen_engine_stats(engine, &s) == 0)
+    if (pen_engine_stats(engine, &s) == 0)
         printf("%llu done, %llu failed, %llu joined\n", (unsigned long long)s.done, (unsigned long long)s.failed,
                (unsigned long long)s.joined);
     pen_engine_close(engine);
