@@ -213,19 +213,3 @@ int gpu_bits_entries(gpu_stream s, const uint64_t *bits, size_t n, const uint32_
     bits_entries<<<(unsigned)((n / 64 + 256) / 256), 256, 0, s>>>(bits, n, offset, entries);
     return (int)cudaGetLastError();
 }
-
-/* Device loads of 16 bytes need alignment, key files leave points at any byte. */
-static __global__ void realign(uint32_t *dst, const uint32_t *src, unsigned words, unsigned bits, size_t n)
-{
-    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        dst[i] = __funnelshift_r(src[i + words], bits ? src[i + words + 1] : 0, bits);
-}
-
-int gpu_realign(gpu_stream s, void *dst, const void *src, unsigned shift, size_t bytes)
-{
-    size_t n = bytes / 4;
-    realign<<<(unsigned)((n + 255) / 256), 256, 0, s>>>((uint32_t *)dst, (const uint32_t *)src, shift / 4,
-                                                        shift % 4 * 8, n);
-    return (int)cudaGetLastError();
-}

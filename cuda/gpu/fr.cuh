@@ -1,5 +1,6 @@
 /* One scalar field: transforms, pointwise work, sparse products, compiled by the unit that includes this.
  *     #define FR_NAME gpu_bn254_fr,  FR_PARAMS Bn254Fr */
+#include "cuda/gpu/launched.h"
 #include "cuda/gpu/ntt.cuh"
 
 template <class P>
@@ -20,7 +21,7 @@ static int powers_launch(gpu_stream s, struct gpu_fr *out, size_t n, unsigned sh
                          struct gpu_fr factor)
 {
     powers<P><<<(unsigned)((n + 127) / 128), 128, 0, s>>>(out, n, shift, base, factor);
-    return (int)cudaGetLastError();
+    return gpu_launched("powers");
 }
 
 template <class P>
@@ -55,7 +56,7 @@ static int pointwise_launch(gpu_stream s, enum gpu_pointwise op, struct gpu_fr *
                             const struct gpu_fr *b, const struct gpu_fr *c, struct gpu_fr k, size_t n, bool plain)
 {
     pointwise<P><<<(unsigned)((n + 255) / 256), 256, 0, s>>>(op, out, a, b, c, k, n, plain);
-    return (int)cudaGetLastError();
+    return gpu_launched("pointwise");
 }
 
 /* Entries [from, to) in steps: products of general coefficients in `sum`, plain witness elements of +-1 in `units`,
@@ -130,9 +131,11 @@ template <class P> static __global__ void __launch_bounds__(128) spmv_long(struc
 template <class P> static int spmv_launch(gpu_stream s, const struct gpu_spmv *m)
 {
     spmv_rows<P><<<(unsigned)((m->out_rows + 127) / 128), 128, 0, s>>>(*m);
-    if (m->n_long)
-        spmv_long<P><<<(unsigned)m->n_long, 128, 0, s>>>(*m);
-    return (int)cudaGetLastError();
+    int rc = gpu_launched("spmv_rows");
+    if (rc || !m->n_long)
+        return rc;
+    spmv_long<P><<<(unsigned)m->n_long, 128, 0, s>>>(*m);
+    return gpu_launched("spmv_long");
 }
 
 /* Rate of products alone: two independent chains a thread */
@@ -158,7 +161,7 @@ template <class P> static __global__ void __launch_bounds__(128) mul_rate(struct
 template <class P> static int mul_rate_launch(gpu_stream s, struct gpu_fr *out, unsigned blocks, unsigned steps)
 {
     mul_rate<P><<<blocks, 128, 0, s>>>(out, steps);
-    return (int)cudaGetLastError();
+    return gpu_launched("mul_rate");
 }
 
 extern "C" const struct gpu_field_ops FR_NAME = {

@@ -8,6 +8,7 @@
 
 #include "cuda/device.h"
 #include "cuda/gpu/launch.h"
+#include "cuda/gpu/launched.h"
 
 enum { GPU_RANGES = 256, GPU_ALIGN = 256 };
 #define GPU_COPY_CHUNK ((size_t)64 << 20) /* at 16 MiB H2D fell by 1 %, at 1 MiB by 13 % */
@@ -18,7 +19,8 @@ struct gpu_range {
     size_t bytes;
 };
 
-struct gpu_tables; /* gpu_tables.h */
+struct gpu_tables;
+struct gpu_base_table;
 
 struct gpu_device {
     struct device base;
@@ -30,6 +32,7 @@ struct gpu_device {
     struct gpu_range range[GPU_RANGES];
     size_t ranges;
     struct gpu_tables *tables;
+    struct gpu_base_table *base_tables;
 };
 
 /* What is left to do on the host once the stream has run this far: fold an MSM's parts, fetch a verdict. */
@@ -50,6 +53,9 @@ struct gpu_lane {
     struct gpu_finish *finish, **finish_end;
     struct stream_opts opts;
     struct gpu_mark *mark, **mark_end; /* spans whose events have not been read yet */
+    struct gpu_mark *open;             /* of the operation that is being queued */
+    char doing[640];                   /* what was queued since the last sync, in words */
+    size_t doing_bytes, doing_more;
     cudaEvent_t epoch;
     uint64_t epoch_ns;
     cudaEvent_t copied[2], consumed[2];
@@ -69,15 +75,23 @@ static inline cudaStream_t compute_of(struct stream *s)
     return lane_of(s)->compute;
 }
 
-/* gpu_error.c: rc is a cudaError_t; 0 stays 0, else -ENOMEM or -EIO with "cuda:N: what: reason". Sticky errors mark the
- * GPU so that the next open resets it. */
+/* gpu_device.c, gpu_ops.c */
+extern const struct device_ops gpu_ops;
+void gpu_close(struct device *d);
+int gpu_info(struct device *d, struct device_info *out);
+
+/* gpu_error.c: rc is a cudaError_t; 0 stays 0, else -ENOMEM or -EIO with "cuda:N: what: reason". After a sticky error
+ * no handle can be opened on the GPU until the open ones are closed; the last one resets it. */
 int gpu_fail(const struct gpu_device *d, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The same, and the stream refuses work from now on. */
 int lane_fail(struct stream *s, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* 0 if the stream takes work and this thread now talks to its GPU */
 int lane_enter(struct stream *s);
-bool gpu_is_sticky(unsigned ordinal);
-void gpu_clear_sticky(unsigned ordinal);
+void lane_note(struct stream *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void lane_notes_clear(struct gpu_lane *l);
+/* A handle more on the GPU, and one less. -EIO while a failed context waits for its handles to close. */
+int gpu_context_enter(unsigned ordinal);
+void gpu_context_leave(unsigned ordinal);
 
 /* gpu_memory.c */
 int gpu_take(struct gpu_device *d, void **out, size_t bytes, const char *what);
@@ -115,6 +129,9 @@ void lane_finish(struct stream *s, struct gpu_finish *f); /* run at the next syn
 /* Around an operation: a span by the device's clock, if the stream has a list. stage: static string. */
 void lane_begin(struct stream *s, const char *stage);
 void lane_end(struct stream *s, size_t bytes);
+/* The same around a piece of work on any stream of the lane, beside its operations. NULL is no span. */
+struct gpu_mark *lane_mark_begin(struct stream *s, const char *stage, size_t bytes, cudaStream_t on);
+void lane_mark_end(struct gpu_mark *m, cudaStream_t on);
 
 /* gpu_copy.c */
 int gpu_copy_h2d(struct stream *s, struct dbuf dst, const void *src, size_t bytes);
@@ -166,6 +183,11 @@ void gpu_tables_close(struct gpu_device *d);
 int gpu_matrix_open(struct device *d, struct matrix **out, const struct matrix_args *args);
 void gpu_matrix_close(struct matrix *m);
 int gpu_spmv(struct stream *s, const struct spmv_args *args);
+
+/* gpu_base_table.c: multiples of a fixed base for windows of `bits` (8 or 16); device memory, ready to be read */
+int gpu_base_table_get(struct stream *s, const void **out, const struct gpu_group_ops *ops, const struct point *base,
+                       unsigned bits);
+void gpu_base_tables_close(struct gpu_device *d);
 
 /* gpu_bulk.c */
 int gpu_pointwise(struct stream *s, const struct pointwise_args *args);

@@ -30,7 +30,7 @@ int gpu_pointwise(struct stream *s, const struct pointwise_args *a)
     return rc;
 }
 
-enum { BULK_STEP = 1 << 20 };
+enum { BULK_STEP = 1 << 20, BASE_WIDE = 1 << 16 }; /* from here on the wide table pays */
 
 int gpu_mul_base(struct stream *s, const struct mul_base_args *a)
 {
@@ -41,19 +41,20 @@ int gpu_mul_base(struct stream *s, const struct mul_base_args *a)
     int rc = lane_enter(s);
     if (rc || a->n == 0)
         return rc;
-    size_t entries = GPU_BASE_WINDOWS * GPU_BASE_DIGITS, step = a->n < BULK_STEP ? a->n : BULK_STEP;
-    size_t scratch_bytes = ops->normalize_scratch(step > entries ? step : entries);
-    void *work;
-    rc = lane_work(s, &work, gpu_round(entries * ops->affine_bytes) + gpu_round(scratch_bytes), "mul_base");
+    size_t step = a->n < BULK_STEP ? a->n : BULK_STEP;
+    /* the wide table and what it takes to make it: 0.7 GB at most */
+    unsigned bits = a->n < BASE_WIDE || gpu_room(gpu_of(s)) >> 30 == 0 ? 8 : 16;
+    const void *table;
+    void *scratch;
+    rc = gpu_base_table_get(s, &table, ops, &a->base, bits);
+    if (!rc)
+        rc = lane_work(s, &scratch, ops->normalize_scratch(step), "mul_base");
     if (rc)
         return rc;
-    char *at = work;
-    void *table = gpu_carve(&at, entries * ops->affine_bytes), *scratch = at;
     lane_begin(s, "mul_base");
-    rc = lane_fail(s, ops->base_table(compute_of(s), table, &a->base, scratch), "mul_base, table of the base");
     for (size_t i = 0; i < a->n && !rc; i += step) {
         size_t some = a->n - i < step ? a->n - i : step;
-        rc = ops->mul_base(compute_of(s), (char *)(uintptr_t)a->out.addr + i * ops->affine_bytes, table,
+        rc = ops->mul_base(compute_of(s), (char *)(uintptr_t)a->out.addr + i * ops->affine_bytes, table, bits,
                            (const char *)(uintptr_t)a->scalars.addr + i * 32, some, scratch);
         rc = lane_fail(s, rc, "mul_base, points %zu to %zu of %zu", i, i + some, a->n);
     }

@@ -1,4 +1,4 @@
-/* The CUDA device: opening and the table of operations. */
+/* The CUDA device: opening, closing, what it is. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,18 +6,20 @@
 #include "cuda/gpu/gpu.h"
 #include "perf/err.h"
 
-static void gpu_close(struct device *dev)
+void gpu_close(struct device *dev)
 {
     struct gpu_device *d = (struct gpu_device *)dev;
     if (!d)
         return;
     cudaSetDevice((int)d->ordinal);
     gpu_tables_close(d);
+    gpu_base_tables_close(d);
+    gpu_context_leave(d->ordinal);
     pthread_mutex_destroy(&d->lock);
     free(d);
 }
 
-static int gpu_info(struct device *dev, struct device_info *out)
+int gpu_info(struct device *dev, struct device_info *out)
 {
     struct gpu_device *d = (struct gpu_device *)dev;
     struct cudaDeviceProp prop;
@@ -34,37 +36,6 @@ static int gpu_info(struct device *dev, struct device_info *out)
     *out = info;
     return 0;
 }
-
-static const struct device_ops gpu_ops = {
-    .close = gpu_close,
-    .info = gpu_info,
-    .alloc = gpu_alloc,
-    .free = gpu_free,
-    .stream_open = gpu_stream_open,
-    .stream_close = gpu_stream_close,
-    .stream_sync = gpu_stream_sync,
-    .event_open = gpu_event_open,
-    .event_close = gpu_event_close,
-    .event_record = gpu_event_record,
-    .event_wait = gpu_event_wait,
-    .copy_h2d = gpu_copy_h2d,
-    .copy_d2h = gpu_copy_d2h,
-    .zero = gpu_zero,
-    .host_register = gpu_host_register,
-    .host_unregister = gpu_host_unregister,
-    .bases_open = gpu_bases_open,
-    .bases_close = gpu_bases_close,
-    .matrix_open = gpu_matrix_open,
-    .matrix_close = gpu_matrix_close,
-    .ntt = gpu_ntt,
-    .ntt_coset = gpu_ntt_coset,
-    .msm = gpu_msm,
-    .sum_selected = gpu_sum_selected,
-    .spmv = gpu_spmv,
-    .pointwise = gpu_pointwise,
-    .mul_base = gpu_mul_base,
-    .check_points = gpu_check_points,
-};
 
 unsigned device_cuda_count(void)
 {
@@ -83,14 +54,6 @@ int device_cuda_built(void)
 
 static int gpu_start(struct gpu_device *d)
 {
-    if (gpu_is_sticky(d->ordinal)) {
-        /* an earlier job's fault poisoned the context: only a reset brings it back, and other handles are lost anyway
-         */
-        cudaSetDevice((int)d->ordinal);
-        cudaDeviceReset();
-        cudaGetLastError();
-        gpu_clear_sticky(d->ordinal);
-    }
     int major = 0, rc = gpu_fail(d, (int)cudaSetDevice((int)d->ordinal), "opening the GPU");
     if (!rc)
         rc = gpu_fail(d, (int)cudaDeviceGetAttribute(&d->sms, cudaDevAttrMultiProcessorCount, (int)d->ordinal),
@@ -116,11 +79,16 @@ int device_cuda_open(struct device **out, unsigned ordinal, const struct device_
     struct gpu_device *d = calloc(1, sizeof *d);
     if (!d)
         return err_fail(-ENOMEM, "cuda:%u: out of memory", ordinal);
+    int err = gpu_context_enter(ordinal);
+    if (err) {
+        free(d);
+        return err;
+    }
     d->base.ops = &gpu_ops;
     d->ordinal = ordinal;
     d->memory_limit = opts ? opts->memory_limit : 0;
     pthread_mutex_init(&d->lock, NULL);
-    int err = gpu_start(d);
+    err = gpu_start(d);
     if (err) {
         gpu_close(&d->base);
         return err;

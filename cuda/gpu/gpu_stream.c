@@ -17,8 +17,17 @@ struct gpu_mark {
     const char *stage;
     size_t bytes;
     cudaEvent_t begin, end;
-    bool ended;
+    bool ended, copy; /* copy: on the lane "h2d", beside the stream's own */
 };
+
+static void mark_free(struct gpu_mark *m)
+{
+    if (m->begin)
+        cudaEventDestroy(m->begin);
+    if (m->end)
+        cudaEventDestroy(m->end);
+    free(m);
+}
 
 static int lane_start(struct gpu_lane *l)
 {
@@ -93,16 +102,16 @@ static void marks_read(struct gpu_lane *l, bool good)
         next = m->next;
         if (good && m->ended && !cudaEventElapsedTime(&from, l->epoch, m->begin) &&
             !cudaEventElapsedTime(&to, l->epoch, m->end)) {
-            struct span sp = {.stage = m->stage, .lane = l->opts.lane, .job = l->opts.job, .bytes = m->bytes};
+            struct span sp = {
+                .stage = m->stage, .lane = m->copy ? "h2d" : l->opts.lane, .job = l->opts.job, .bytes = m->bytes};
             sp.begin_ns = l->epoch_ns + (uint64_t)((double)from * 1e6);
             sp.end_ns = l->epoch_ns + (uint64_t)((double)to * 1e6);
             span_add(l->opts.spans, &sp);
         }
-        cudaEventDestroy(m->begin);
-        cudaEventDestroy(m->end);
-        free(m);
+        mark_free(m);
     }
     l->mark = NULL;
+    l->open = NULL;
     l->mark_end = &l->mark;
 }
 
@@ -127,8 +136,11 @@ int gpu_stream_sync(struct stream *s)
     int rc = (int)cudaStreamSynchronize(l->compute);
     if (!rc)
         rc = (int)cudaStreamSynchronize(l->copy);
-    if (rc && !l->failed)
-        lane_fail(s, rc, "work of the stream%s%s", l->mark ? ", after stage " : "", l->mark ? l->mark->stage : "");
+    if (rc && !l->failed && l->doing_more)
+        lane_fail(s, rc, "one of these, or of %zu behind them: %s", l->doing_more, l->doing);
+    else if (rc && !l->failed)
+        lane_fail(s, rc, "one of these: %s", l->doing);
+    lane_notes_clear(l);
     marks_read(l, !l->failed);
     finishers_run(l, !l->failed);
     return l->failed ? err_fail(l->failed, "%s", l->why) : 0;
@@ -152,31 +164,61 @@ void lane_finish(struct stream *s, struct gpu_finish *f)
     l->finish_end = &f->next;
 }
 
+static struct gpu_mark *mark_make(const char *stage, size_t bytes, cudaStream_t on)
+{
+    struct gpu_mark *m = calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    m->stage = stage;
+    m->bytes = bytes;
+    if (cudaEventCreate(&m->begin) || cudaEventCreate(&m->end) || cudaEventRecord(m->begin, on)) {
+        cudaGetLastError(); /* a span less, no failure of the job */
+        mark_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+static void mark_add(struct gpu_lane *l, struct gpu_mark *m)
+{
+    *l->mark_end = m;
+    l->mark_end = &m->next;
+}
+
 void lane_begin(struct stream *s, const char *stage)
 {
     struct gpu_lane *l = lane_of(s);
-    struct gpu_mark *m = l->opts.spans ? calloc(1, sizeof *m) : NULL;
-    if (!m)
-        return;
-    m->stage = stage;
-    if (cudaEventCreate(&m->begin) || cudaEventCreate(&m->end) || cudaEventRecord(m->begin, l->compute)) {
-        cudaGetLastError();
-        free(m);
-        return;
-    }
-    *l->mark_end = m;
-    l->mark_end = &m->next;
+    l->open = l->opts.spans ? mark_make(stage, 0, l->compute) : NULL;
+    if (l->open)
+        mark_add(l, l->open);
 }
 
 void lane_end(struct stream *s, size_t bytes)
 {
     struct gpu_lane *l = lane_of(s);
-    for (struct gpu_mark *m = l->mark; m; m = m->next) {
-        if (m->next)
-            continue;
-        m->bytes = bytes;
-        m->ended = cudaEventRecord(m->end, l->compute) == 0;
+    struct gpu_mark *m = l->open;
+    l->open = NULL;
+    if (!m)
+        return;
+    m->bytes = bytes;
+    m->ended = cudaEventRecord(m->end, l->compute) == 0;
+}
+
+struct gpu_mark *lane_mark_begin(struct stream *s, const char *stage, size_t bytes, cudaStream_t on)
+{
+    struct gpu_lane *l = lane_of(s);
+    struct gpu_mark *m = l->opts.spans ? mark_make(stage, bytes, on) : NULL;
+    if (m) {
+        m->copy = true;
+        mark_add(l, m);
     }
+    return m;
+}
+
+void lane_mark_end(struct gpu_mark *m, cudaStream_t on)
+{
+    if (m)
+        m->ended = cudaEventRecord(m->end, on) == 0;
 }
 
 int gpu_event_open(struct device *dev, struct event **out)

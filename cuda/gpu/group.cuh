@@ -23,7 +23,7 @@ static int add_rate_launch(gpu_stream s, void *out, const void *points, unsigned
 {
     add_rate<GROUP_FIELD, GROUP_THREADS, GROUP_BLOCKS>
         <<<blocks, GROUP_THREADS, 0, s>>>((Xyzz<GROUP_FIELD> *)out, (const Affine<GROUP_FIELD> *)points, steps);
-    return (int)cudaGetLastError();
+    return gpu_launched("add_rate");
 }
 
 using Cold = ColdOf<GROUP_FIELD>::Type;
@@ -40,7 +40,7 @@ extern "C" const struct gpu_group_ops GROUP_NAME = {
     normalize_scratch<Cold>,
     multiply_launch<Cold>,
     base_table_launch<Cold>,
-    mul_base_launch<Cold>,
+    mul_base_launch<GROUP_FIELD, GROUP_THREADS, GROUP_BLOCKS>,
     check_launch<Cold>,
     add_rate_launch,
 };

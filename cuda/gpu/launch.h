@@ -146,16 +146,15 @@ struct gpu_group_ops {
     /* out[i] = 2^doublings * in[i], affine; scratch: normalize_scratch(n) */
     size_t (*normalize_scratch)(size_t n);
     int (*multiply)(gpu_stream s, void *out, const void *in, size_t n, uint32_t doublings, void *scratch);
-    /* table[w * 255 + d - 1] = d 256^w base, w < 32 */
-    int (*base_table)(gpu_stream s, void *table, const void *base_host, void *scratch);
-    int (*mul_base)(gpu_stream s, void *out, const void *table, const void *scalars, size_t n, void *scratch);
+    /* table[w * (2^bits - 1) + d - 1] = d 2^(bits w) base, w < 256 / bits; bits 8 or 16 */
+    int (*base_table)(gpu_stream s, void *table, const void *base_host, uint32_t bits, void *scratch);
+    int (*mul_base)(gpu_stream s, void *out, const void *table, uint32_t bits, const void *scalars, size_t n,
+                    void *scratch);
     /* *bad = min(*bad, index << 2 | fault), index counted from `first` */
     int (*check)(gpu_stream s, const void *points, size_t n, size_t first, bool subgroup, const void *generator_host,
                  const uint32_t r[8], uint64_t *bad);
     int (*add_rate)(gpu_stream s, void *out, const void *points, unsigned blocks, unsigned steps);
 };
-enum { GPU_BASE_WINDOWS = 32, GPU_BASE_DIGITS = 255 };
-
 extern const struct gpu_group_ops gpu_bn254_g1, gpu_bn254_g2, gpu_bls12381_g1, gpu_bls12381_g2;
 
 #ifdef __cplusplus

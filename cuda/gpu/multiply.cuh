@@ -3,14 +3,15 @@
 #define CUDA_GPU_MULTIPLY_CUH
 
 #include "cuda/gpu/launch.h"
+#include "cuda/gpu/launched.h"
 #include "cuda/gpu/point.cuh"
 
 #include <cuda_runtime_api.h>
 #include <string.h>
 
 /* Points per inversion: an inversion is about 500 products, so 64 points pay 8 each beside the 8 of the trick itself.
- */
-enum { NORMALIZE_EACH = 64 };
+ * Fewer where 64 would leave the GPU without threads. */
+enum { NORMALIZE_EACH = 64, NORMALIZE_LEAST = 8, NORMALIZE_THREADS = 132 * 512 };
 
 template <class F> static size_t normalize_scratch(size_t n)
 {
@@ -53,9 +54,11 @@ static __global__ void __launch_bounds__(128)
 template <class F> static int normalize_launch(gpu_stream s, void *out, void *scratch, size_t n)
 {
     Xyzz<F> *in = (Xyzz<F> *)scratch;
-    size_t step = (n + NORMALIZE_EACH - 1) / NORMALIZE_EACH;
+    size_t each = n / NORMALIZE_THREADS;
+    each = each < NORMALIZE_LEAST ? NORMALIZE_LEAST : each > NORMALIZE_EACH ? NORMALIZE_EACH : each;
+    size_t step = (n + each - 1) / each;
     normalize<F><<<(unsigned)((step + 127) / 128), 128, 0, s>>>((Affine<F> *)out, in, (F *)(in + n), n, step);
-    return (int)cudaGetLastError();
+    return gpu_launched("normalize");
 }
 
 template <class F>
@@ -77,56 +80,99 @@ static int multiply_launch(gpu_stream s, void *out, const void *in, size_t n, ui
 {
     double_points<F>
         <<<(unsigned)((n + 127) / 128), 128, 0, s>>>((Xyzz<F> *)scratch, (const Affine<F> *)in, n, doublings);
-    cudaError_t rc = cudaGetLastError();
-    return rc ? (int)rc : normalize_launch<F>(s, out, scratch, n);
+    int rc = gpu_launched("double_points");
+    return rc ? rc : normalize_launch<F>(s, out, scratch, n);
 }
 
-/* Table of a fixed base: d 256^w base for d 1..255, w < 32 */
-template <class F> static __global__ void base_multiples(Xyzz<F> *out, Affine<F> base)
+/* Table of a fixed base: d 2^(bits w) base for d = 1 .. 2^bits - 1 and each window w of 256 bits. First the windows'
+ * own bases, one thread each, then a few doublings and additions an entry: a table of 16-bit windows takes 25
+ * operations for each of a million entries, not 250. */
+template <class F> static __global__ void base_windows(Xyzz<F> *out, Affine<F> base, uint32_t bits)
 {
-    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= GPU_BASE_WINDOWS * GPU_BASE_DIGITS)
-        return;
-    uint32_t w = i / GPU_BASE_DIGITS, k[8];
-    for (uint32_t j = 0; j < 8; j++)
-        k[j] = j == w / 4 ? (i % GPU_BASE_DIGITS + 1) << w % 4 * 8 : 0;
-    xyzz_mul(out[i], base, k, 8);
-}
-
-template <class F> static int base_table_launch(gpu_stream s, void *table, const void *base, void *scratch)
-{
-    size_t n = GPU_BASE_WINDOWS * GPU_BASE_DIGITS;
-    Affine<F> point; /* the caller's is 8-byte aligned */
-    memcpy(&point, base, sizeof point);
-    base_multiples<F><<<(unsigned)((n + 63) / 64), 64, 0, s>>>((Xyzz<F> *)scratch, point);
-    cudaError_t rc = cudaGetLastError();
-    return rc ? (int)rc : normalize_launch<F>(s, table, scratch, n);
+    uint32_t w = threadIdx.x;
+    Xyzz<F> p;
+    xyzz_from_affine(p, base);
+    for (uint32_t i = 0; i < w * bits; i++)
+        xyzz_dbl(p, p);
+    out[w] = p;
 }
 
 template <class F>
 static __global__ void __launch_bounds__(128)
-    mul_base(Xyzz<F> *out, const Affine<F> *table, const uint8_t *scalars, size_t n)
+    base_multiples(Xyzz<F> *out, const Affine<F> *window, uint32_t bits, size_t n)
 {
-    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, digits = ((size_t)1 << bits) - 1;
+    if (i >= n)
+        return;
+    uint32_t d = (uint32_t)(i % digits) + 1;
+    xyzz_mul(out[i], window[i / digits], &d, 1);
+}
+
+/* scratch: of normalize_scratch(all entries); the windows' bases are kept in the table while it is empty. */
+template <class F>
+static int base_table_launch(gpu_stream s, void *table, const void *base, uint32_t bits, void *scratch)
+{
+    uint32_t windows = 256 / bits;
+    size_t n = windows * (((size_t)1 << bits) - 1);
+    Affine<F> point; /* the caller's is 8-byte aligned */
+    memcpy(&point, base, sizeof point);
+    base_windows<F><<<1, windows, 0, s>>>((Xyzz<F> *)scratch, point, bits);
+    int rc = gpu_launched("base_windows");
+    if (!rc)
+        rc = normalize_launch<F>(s, table, scratch, windows);
+    if (rc)
+        return rc;
+    base_multiples<F>
+        <<<(unsigned)((n + 127) / 128), 128, 0, s>>>((Xyzz<F> *)scratch, (const Affine<F> *)table, bits, n);
+    rc = gpu_launched("base_multiples");
+    return rc ? rc : normalize_launch<F>(s, table, scratch, n);
+}
+
+/* BITS-wide digits: 8 for small jobs, 16 (half the additions, a table of 64 to 200 MB) for large ones. */
+template <class F, class Digit, int THREADS, int BLOCKS>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    mul_base(Xyzz<F> *out, const Affine<F> *table, const Digit *scalars, size_t n)
+{
+    constexpr uint32_t windows = 32 / sizeof(Digit), digits = (Digit) ~(Digit)0;
+    size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
     if (i >= n)
         return;
     Xyzz<F> acc;
-    xyzz_zero(acc);
-    for (uint32_t w = 0; w < GPU_BASE_WINDOWS; w++) {
-        uint32_t d = scalars[i * 32 + w];
-        if (d)
-            xyzz_add_affine(acc, table[w * GPU_BASE_DIGITS + d - 1]);
+    bool empty = true;
+    for (uint32_t w = 0; w < windows; w++) {
+        uint32_t d = scalars[i * windows + w];
+        if (d == 0)
+            continue;
+        Affine<F> p = table[(size_t)w * digits + d - 1];
+        if (empty) {
+            acc.x = p.x;
+            acc.y = p.y;
+            field_one(acc.zz);
+            field_one(acc.zzz);
+            empty = affine_is_infinity(p);
+        } else if (!xyzz_madd(acc, p)) {
+            empty = true;
+        }
     }
+    if (empty)
+        xyzz_zero(acc);
     out[i] = acc;
 }
 
-template <class F>
-static int mul_base_launch(gpu_stream s, void *out, const void *table, const void *scalars, size_t n, void *scratch)
+template <class F, int THREADS, int BLOCKS>
+static int mul_base_launch(gpu_stream s, void *out, const void *table, uint32_t bits, const void *scalars, size_t n,
+                           void *scratch)
 {
-    mul_base<F><<<(unsigned)((n + 127) / 128), 128, 0, s>>>((Xyzz<F> *)scratch, (const Affine<F> *)table,
-                                                            (const uint8_t *)scalars, n);
-    cudaError_t rc = cudaGetLastError();
-    return rc ? (int)rc : normalize_launch<F>(s, out, scratch, n);
+    unsigned blocks = (unsigned)((n + THREADS - 1) / THREADS);
+    Xyzz<F> *sums = (Xyzz<F> *)scratch;
+    if (bits == 16)
+        mul_base<F, uint16_t, THREADS, BLOCKS>
+            <<<blocks, THREADS, 0, s>>>(sums, (const Affine<F> *)table, (const uint16_t *)scalars, n);
+    else
+        mul_base<F, uint8_t, THREADS, BLOCKS>
+            <<<blocks, THREADS, 0, s>>>(sums, (const Affine<F> *)table, (const uint8_t *)scalars, n);
+    int rc = gpu_launched("mul_base");
+    return rc ? rc : normalize_launch<typename ColdOf<F>::Type>(s, out, scratch, n);
 }
 
 template <class P> static __device__ bool field_below_p(const Fe<P> &a)
@@ -197,7 +243,7 @@ static int check_launch(gpu_stream s, const void *points, size_t n, size_t first
         order.w[i] = r[i];
     check_points<F><<<(unsigned)((n + 127) / 128), 128, 0, s>>>((const Affine<F> *)points, n, first, subgroup, b, order,
                                                                 (unsigned long long *)bad);
-    return (int)cudaGetLastError();
+    return gpu_launched("check_points");
 }
 
 #endif

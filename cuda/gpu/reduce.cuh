@@ -10,6 +10,7 @@
 #define CUDA_GPU_REDUCE_CUH
 
 #include "cuda/gpu/block_sum.cuh"
+#include "cuda/gpu/launched.h"
 
 #include <cuda_runtime_api.h>
 
@@ -110,11 +111,17 @@ template <class F> static int reduce_launch(gpu_stream stream, const struct gpu_
     if (s.segment > 1)
         reduce_segments<F><<<(r->sets * s.segments + 127) / 128, 128, 0, stream>>>(bucket, run, sum, r->sets,
                                                                                    r->buckets, s.segment, s.segments);
+    int rc = gpu_launched("reduce_segments");
+    if (rc)
+        return rc;
     dim3 grid(blocks, s.planes, r->sets);
     reduce_planes<F><<<grid, SUM_THREADS, 0, stream>>>(s.segment > 1 ? run : bucket, s.segment > 1 ? sum : bucket, part,
                                                        s.segments);
+    rc = gpu_launched("reduce_planes");
+    if (rc)
+        return rc;
     reduce_parts<F><<<r->sets * s.planes, SUM_THREADS, 0, stream>>>(part, (Xyzz<F> *)parts, blocks);
-    return (int)cudaGetLastError();
+    return gpu_launched("reduce_parts");
 }
 
 /* Host: planes to the sum of a set, sets to the MSM. */

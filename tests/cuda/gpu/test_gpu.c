@@ -1,6 +1,7 @@
 /* Claim: every operation of the CUDA device gives what the host device gives, bit for bit, on random, structured and
  * degenerate inputs, on one handle again and again. Skipped (77) without a GPU.
  *     PENSTOCK_GPU_SMALL=1   small sizes only, for compute-sanitizer */
+#include "fault_wrap.h"
 #include "gpu_test.h"
 
 static struct pair both;
@@ -412,6 +413,7 @@ int main(void)
     if (device_cuda_count() == 0)
         return 77;
     small_only = getenv("PENSTOCK_GPU_SMALL") != NULL;
+    fault_fill_allocations(!small_only); /* poison would hide from initcheck what nobody wrote */
     rng_start();
     pair_open(&both);
     const struct CMUnitTest tests[] = {
