@@ -83,6 +83,7 @@ struct bases_args {
     size_t n;
     bool resident;
     unsigned multiples;
+    size_t leave; /* when it chooses: device memory that must stay free for others; 0: half of what is free */
 };
 
 /* results[k] = sum over i < n_k of scalars[first_k + i] * bases_k[i], n_k = number of points of the bases.
@@ -165,12 +166,22 @@ struct check_points_args {
     enum point_fault *fault; /* out */
 };
 
+/* What calls on a stream will need, taken before the first of them: workspace and tables. Addresses are not read, so
+ * buffers need not exist yet. After it such calls do not allocate. */
+struct reserve_args {
+    const struct msm_args *msm;
+    size_t n_msm;
+    const struct ntt_coset_args *ntt_coset; /* NULL: none */
+    const struct matrix *const *matrix;     /* of products */
+    size_t n_matrix;
+};
+
 struct device_info {
     char name[96]; /* "host (2 threads, adx)", "NVIDIA H200" */
     char id[32];   /* "host", "cuda:0" */
     unsigned flags;
-    unsigned threads; /* host: worker threads; CUDA: SMs */
-    size_t memory_bytes, free_bytes;
+    unsigned threads;                /* host: worker threads; CUDA: SMs */
+    size_t memory_bytes, free_bytes; /* free: what this handle could still take, memory_limit included */
 };
 
 struct device_ops {
@@ -209,6 +220,8 @@ struct device_ops {
     int (*pointwise)(struct stream *s, const struct pointwise_args *args);
     int (*mul_base)(struct stream *s, const struct mul_base_args *args);
     int (*check_points)(struct stream *s, const struct check_points_args *args);
+    /* -ENOMEM with need and room, nothing having run. NULL: this device has nothing to take. */
+    int (*reserve)(struct stream *s, const struct reserve_args *args);
 };
 
 /* Implementations begin their own struct with these. A stream finds its device, and with it the table. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "perf/err.h"
+#include "perf/log.h"
 #include "prover/csr.h"
 
 const char *const groth16_part_names[GROTH16_PARTS] = {"A", "B1", "B2", "L", "H"};
@@ -42,7 +43,7 @@ struct fr groth16_coset_shift(const struct curve *curve, unsigned log_n)
 }
 
 /* Take a part's points and make bases of them. Resident ones are copied then, and the source may have them back. */
-static int part_open(struct groth16_key *key, enum groth16_part part, bool resident, unsigned multiples)
+static int part_open(struct groth16_key *key, enum groth16_part part, bool resident, unsigned multiples, size_t leave)
 {
     const struct device_ops *ops = key->device->ops;
     const struct zkey *z = key->zkey;
@@ -53,6 +54,7 @@ static int part_open(struct groth16_key *key, enum groth16_part part, bool resid
         return rc;
     struct bases_args args = {
         .curve = z->curve, .group = p->group, .points = data, .n = p->n, .resident = resident, .multiples = multiples};
+    args.leave = leave;
     rc = ops->bases_open(key->device, &key->bases[part], &args);
     key->taken[part] = rc == 0 && !resident;
     if (!key->taken[part])
@@ -68,6 +70,93 @@ static void part_close(struct groth16_key *key, enum groth16_part part)
         zkey_points_done(key->zkey, part_set[part]);
     key->bases[part] = NULL;
     key->taken[part] = false;
+}
+
+static size_t part_bytes(const struct zkey *z, int part)
+{
+    return (size_t)zkey_points_bytes(z, part_set[part]);
+}
+
+/* A, B1, B2 and L share the witness. B1 and B2 need the same digits; one call lets the device see that. */
+static struct msm_args witness_args(const struct groth16_key *key, struct msm_set sets[PART_H],
+                                    struct groth16_sums *sums, struct dbuf w)
+{
+    const struct zkey *z = key->zkey;
+    for (int i = 0; i < PART_H; i++) {
+        sets[i].bases = key->bases[i];
+        sets[i].first = i == PART_L ? z->n_public + 1 : 0;
+        sets[i].result = &sums->part[i];
+    }
+    return (struct msm_args){.curve = z->curve, .scalars = w, .n = z->n_vars, .sets = sets, .n_sets = PART_H};
+}
+
+static struct msm_args quotient_args(const struct groth16_key *key, struct msm_set *set, struct groth16_sums *sums)
+{
+    const struct zkey *z = key->zkey;
+    *set = (struct msm_set){.bases = key->bases[PART_H], .result = &sums->part[PART_H]};
+    return (struct msm_args){.curve = z->curve,
+                             .scalars = dbuf_at(key->abc, 0, domain_bytes(z)),
+                             .n = z->domain_size,
+                             .sets = set,
+                             .n_sets = 1};
+}
+
+static struct ntt_coset_args coset_args(const struct groth16_key *key)
+{
+    const struct zkey *z = key->zkey;
+    struct ntt_coset_args a = {.curve = z->curve, .data = key->abc, .log_n = z->log_domain, .batch = 3};
+    z->curve->fr_root(&a.root, z->log_domain);
+    a.shift = groth16_coset_shift(z->curve, z->log_domain);
+    return a;
+}
+
+/* All that a proof takes besides the key, before the first one: no proof fails half-way for want of memory. A key for
+ * one proof has no bases yet, so that their workspace is taken with them. */
+static int key_reserve(const struct groth16_key *key)
+{
+    const struct device_ops *ops = key->device->ops;
+    struct groth16_sums ignored;
+    struct msm_set sets[PART_H], set;
+    struct msm_args msm[] = {witness_args(key, sets, &ignored, (struct dbuf){0}), quotient_args(key, &set, &ignored)};
+    struct ntt_coset_args coset = coset_args(key);
+    struct reserve_args args = {.msm = msm,
+                                .n_msm = key->one_proof ? 0 : 2,
+                                .ntt_coset = &coset,
+                                .matrix = (const struct matrix *const *)key->matrix};
+    args.n_matrix = key->rows ? 0 : CSR_MATRICES;
+    return ops->reserve ? ops->reserve(key->stream, &args) : 0;
+}
+
+/* Bytes that must stay free beside the bases of part i: those of the later parts, and a guess of the workspace (digits,
+ * their order, buckets: about 150 bytes a scalar). */
+static size_t bases_leave(const struct zkey *z, int i)
+{
+    size_t most = z->n_vars > z->domain_size ? z->n_vars : z->domain_size, leave = most * 150 + ((size_t)16 << 20);
+    while (++i < GROTH16_PARTS)
+        leave += part_bytes(z, i);
+    return leave;
+}
+
+/* Resident as far as the plan says and the device's memory goes; the rest is streamed at each proof. */
+static int bases_load(struct groth16_key *key, const struct groth16_key_opts *opts)
+{
+    const struct zkey *z = key->zkey;
+    struct device_info info = {0};
+    int rc = key->device->ops->info(key->device, &info);
+    size_t left = bases_leave(z, GROTH16_PARTS), streamed = 0;
+    left = info.free_bytes > left ? info.free_bytes - left : 0;
+    for (int i = 0; i < GROTH16_PARTS && !rc; i++) {
+        size_t bytes = part_bytes(z, i);
+        bool wanted = opts->resident && !(opts->streamed >> i & 1);
+        bool resident = wanted && (info.flags & DEVICE_HOST_MEMORY || bytes <= left);
+        left -= resident && bytes <= left ? bytes : 0;
+        streamed += wanted && !resident ? bytes : 0;
+        rc = part_open(key, (enum groth16_part)i, resident, opts->multiples[i], bases_leave(z, i));
+    }
+    if (!rc && streamed)
+        log_line(LOG_INFO, "%s has %zu MiB free: %zu MiB of the key's points are streamed at each proof", info.id,
+                 info.free_bytes >> 20, streamed >> 20);
+    return rc;
 }
 
 size_t groth16_input_bytes(const struct groth16_key *key)
@@ -96,9 +185,11 @@ static int key_load(struct groth16_key *key, const struct groth16_key_opts *opts
             csr_matrix_args(key->csr, (enum csr_which)i, opts->resident && !(opts->streamed & GROTH16_MATRICES));
         rc = ops->matrix_open(key->device, &key->matrix[i], &args);
     }
-    for (int i = 0; i < GROTH16_PARTS && !rc && !opts->one_proof; i++)
-        rc = part_open(key, (enum groth16_part)i, opts->resident && !(opts->streamed >> i & 1), opts->multiples[i]);
-    return rc ? rc : buffers_open(key, opts);
+    if (!rc)
+        rc = buffers_open(key, opts);
+    if (!rc && !opts->one_proof)
+        rc = bases_load(key, opts);
+    return rc ? rc : key_reserve(key);
 }
 
 int groth16_key_open(struct groth16_key **key_p, struct device *device, const struct zkey *zkey,
@@ -131,15 +222,19 @@ int groth16_key_adopt(struct groth16_key **key_p, struct device *device, const s
     key->zkey = zkey;
     key->spans = opts->spans;
     key->rows = parts->rows;
-    int rc = buffers_open(key, opts);
-    if (rc) {
-        groth16_key_close(key);
-        return rc;
-    }
     memcpy(key->bases, parts->bases, sizeof key->bases);
     memcpy(key->matrix, parts->matrix, sizeof key->matrix);
-    *key_p = key;
-    return 0;
+    int rc = buffers_open(key, opts);
+    if (!rc)
+        rc = key_reserve(key);
+    if (!rc) {
+        *key_p = key;
+        return 0;
+    }
+    memset(key->bases, 0, sizeof key->bases); /* still the caller's */
+    memset(key->matrix, 0, sizeof key->matrix);
+    groth16_key_close(key);
+    return rc;
 }
 
 void groth16_key_close(struct groth16_key *key)
@@ -169,7 +264,7 @@ static int parts_begin(struct groth16_key *key, enum groth16_part first, enum gr
 {
     int rc = 0;
     for (enum groth16_part i = first; i <= last && !rc; i++)
-        rc = key->bases[i] ? 0 : part_open(key, i, false, 0);
+        rc = key->bases[i] ? 0 : part_open(key, i, false, 0, 0);
     return rc;
 }
 
@@ -179,21 +274,14 @@ static void parts_end(struct groth16_key *key, enum groth16_part first, enum gro
         part_close(key, i);
 }
 
-/* A, B1, B2 and L share the witness. B1 and B2 need the same digits; one call lets the device see that. */
 static int compute_witness_sums(struct groth16_key *key, struct groth16_sums *sums, struct dbuf w)
 {
     const struct device_ops *ops = key->device->ops;
-    const struct zkey *z = key->zkey;
     struct msm_set sets[PART_H];
     int rc = parts_begin(key, PART_A, PART_L);
     if (rc)
         return rc;
-    for (int i = 0; i < PART_H; i++) {
-        sets[i].bases = key->bases[i];
-        sets[i].first = i == PART_L ? z->n_public + 1 : 0;
-        sets[i].result = &sums->part[i];
-    }
-    struct msm_args args = {.curve = z->curve, .scalars = w, .n = z->n_vars, .sets = sets, .n_sets = PART_H};
+    struct msm_args args = witness_args(key, sets, sums, w);
     rc = ops->msm(key->stream, &args);
     if (!rc)
         rc = ops->stream_sync(key->stream); /* `sets` ends here */
@@ -237,9 +325,7 @@ static int compute_quotient(struct groth16_key *key, struct dbuf w)
     struct dbuf a = dbuf_at(key->abc, 0, bytes), b = dbuf_at(key->abc, bytes, bytes),
                 c = dbuf_at(key->abc, 2 * bytes, bytes);
     struct pointwise_args mul = {.curve = z->curve, .op = POINTWISE_MUL, .out = c, .a = a, .b = b, .n = z->domain_size};
-    struct ntt_coset_args coset = {.curve = z->curve, .data = key->abc, .log_n = z->log_domain, .batch = 3};
-    z->curve->fr_root(&coset.root, z->log_domain);
-    coset.shift = groth16_coset_shift(z->curve, z->log_domain);
+    struct ntt_coset_args coset = coset_args(key);
     struct pointwise_args join = {.curve = z->curve,
                                   .op = POINTWISE_MUL_SUB,
                                   .out = a,
@@ -261,16 +347,11 @@ static int compute_quotient(struct groth16_key *key, struct dbuf w)
 static int compute_quotient_sum(struct groth16_key *key, struct groth16_sums *sums)
 {
     const struct device_ops *ops = key->device->ops;
-    const struct zkey *z = key->zkey;
     int rc = parts_begin(key, PART_H, PART_H);
     if (rc)
         return rc;
-    struct msm_set set = {.bases = key->bases[PART_H], .result = &sums->part[PART_H]};
-    struct msm_args args = {.curve = z->curve,
-                            .scalars = dbuf_at(key->abc, 0, domain_bytes(z)),
-                            .n = z->domain_size,
-                            .sets = &set,
-                            .n_sets = 1};
+    struct msm_set set;
+    struct msm_args args = quotient_args(key, &set, sums);
     rc = ops->msm(key->stream, &args);
     if (!rc)
         rc = ops->stream_sync(key->stream);
@@ -327,7 +408,7 @@ int groth16_key_reset(struct groth16_key *key)
         return rc;
     ops->stream_close(key->stream);
     key->stream = fresh;
-    return 0;
+    return key_reserve(key);
 }
 
 /* pi_a = alpha + A + r delta

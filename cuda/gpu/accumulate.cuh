@@ -14,6 +14,7 @@
 #define CUDA_GPU_ACCUMULATE_CUH
 
 #include "cuda/gpu/block_sum.cuh"
+#include "cuda/gpu/launched.h"
 
 #include <cuda_runtime_api.h>
 
@@ -297,13 +298,22 @@ static int accumulate_launch(gpu_stream stream, const struct gpu_accumulate *a)
     if (rc)
         return (int)rc;
     accumulate<F, THREADS, BLOCKS><<<blocks, THREADS, 0, stream>>>(*a, s, threads);
+    int err = gpu_launched("accumulate");
+    if (err)
+        return err;
     using Cold = typename ColdOf<F>::Type;
     AccumulateScratch<Cold> c;
     accumulate_carve(&c, a->scratch, threads);
     merge_runs<Cold><<<(threads + 127) / 128, 128, 0, stream>>>(*a, c, threads);
+    err = gpu_launched("merge_runs");
+    if (err)
+        return err;
     merge_units<Cold><<<256, SUM_THREADS, 0, stream>>>(c);
+    err = gpu_launched("merge_units");
+    if (err)
+        return err;
     merge_long<Cold><<<64, SUM_THREADS, 0, stream>>>(*a, c);
-    return (int)cudaGetLastError();
+    return gpu_launched("merge_long");
 }
 
 #endif

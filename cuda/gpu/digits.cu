@@ -5,6 +5,7 @@
  * of a warp that hit the same bucket (skewed witnesses) share one atomic. */
 #include "cuda/gpu/digits.cuh"
 #include "cuda/gpu/launch.h"
+#include "cuda/gpu/launched.h"
 
 #include <cuda_runtime_api.h>
 
@@ -79,7 +80,7 @@ static __global__ void __launch_bounds__(256)
 int gpu_digits_count(gpu_stream s, const struct gpu_digits *d, uint32_t *count, uint32_t *rank)
 {
     digits_count<<<(d->n + 255) / 256, 256, 0, s>>>(*d, count, rank);
-    return (int)cudaGetLastError();
+    return gpu_launched("digits_count");
 }
 
 int gpu_digits_scatter(gpu_stream s, const struct gpu_digits *d, const uint32_t *offset, const uint32_t *rank,
@@ -91,7 +92,7 @@ int gpu_digits_scatter(gpu_stream s, const struct gpu_digits *d, const uint32_t 
     uint32_t buckets = d->sets << (d->c - 1), phases = (buckets + SCATTER_BUCKETS - 1) / SCATTER_BUCKETS;
     dim3 grid((d->n + 255) / 256, phases);
     digits_scatter<<<grid, 256, 0, s>>>(*d, offset, rank, entries, (buckets + phases - 1) / phases);
-    return (int)cudaGetLastError();
+    return gpu_launched("digits_scatter");
 }
 
 /* Exclusive scan: sums of blocks of SCAN_BLOCK counts, their scan by one block, then each block again. */
@@ -173,9 +174,15 @@ int gpu_scan(gpu_stream s, const uint32_t *count, uint32_t *offset, size_t n, ui
 {
     uint32_t blocks = (uint32_t)gpu_scan_scratch(n); /* covers offset[n] too */
     scan_sums<<<blocks, SCAN_THREADS, 0, s>>>(count, n, sums);
+    int rc = gpu_launched("scan_sums");
+    if (rc)
+        return rc;
     scan_top<<<1, SCAN_THREADS, 0, s>>>(sums, blocks);
+    rc = gpu_launched("scan_top");
+    if (rc)
+        return rc;
     scan_apply<<<blocks, SCAN_THREADS, 0, s>>>(count, offset, n, sums);
-    return (int)cudaGetLastError();
+    return gpu_launched("scan_apply");
 }
 
 /* Selected bases: bit i of the words is base i; bits at and above n are ignored. */
@@ -205,11 +212,11 @@ static __global__ void bits_entries(const uint64_t *bits, size_t n, const uint32
 int gpu_bits_count(gpu_stream s, const uint64_t *bits, size_t n, uint32_t *count)
 {
     bits_count<<<(unsigned)((n / 64 + 256) / 256), 256, 0, s>>>(bits, n, count);
-    return (int)cudaGetLastError();
+    return gpu_launched("bits_count");
 }
 
 int gpu_bits_entries(gpu_stream s, const uint64_t *bits, size_t n, const uint32_t *offset, uint32_t *entries)
 {
     bits_entries<<<(unsigned)((n / 64 + 256) / 256), 256, 0, s>>>(bits, n, offset, entries);
-    return (int)cudaGetLastError();
+    return gpu_launched("bits_entries");
 }

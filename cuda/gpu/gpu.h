@@ -48,7 +48,8 @@ struct gpu_lane {
     char why[1024];
     void *work; /* device workspace, grown when a larger operation comes */
     size_t work_bytes;
-    char *pinned; /* results on their way to the host */
+    bool reserved; /* the workspace was planned: operations fit themselves into it */
+    char *pinned;  /* results on their way to the host */
     size_t pinned_used;
     struct gpu_finish *finish, **finish_end;
     struct stream_opts opts;
@@ -92,6 +93,9 @@ void lane_notes_clear(struct gpu_lane *l);
 /* A handle more on the GPU, and one less. -EIO while a failed context waits for its handles to close. */
 int gpu_context_enter(unsigned ordinal);
 void gpu_context_leave(unsigned ordinal);
+
+/* gpu_reserve.c */
+int gpu_reserve(struct stream *s, const struct reserve_args *args);
 
 /* gpu_memory.c */
 int gpu_take(struct gpu_device *d, void **out, size_t bytes, const char *what);
@@ -170,10 +174,12 @@ struct gpu_windows gpu_windows_choose(unsigned fr_bits, size_t n, size_t table_b
 /* gpu_msm.c */
 int gpu_msm(struct stream *s, const struct msm_args *args);
 int gpu_sum_selected(struct stream *s, const struct sum_selected_args *args);
+int gpu_msm_reserve(struct stream *s, const struct msm_args *args); /* the workspace of such a call */
 
 /* gpu_ntt.c, gpu_tables.c */
 int gpu_ntt(struct stream *s, const struct ntt_args *args);
 int gpu_ntt_coset(struct stream *s, const struct ntt_coset_args *args);
+int gpu_ntt_coset_tables(struct stream *s, const struct ntt_coset_args *args); /* all that such a call looks up */
 int gpu_tables_get(struct stream *s, struct gpu_ntt_tables *out, const struct curve *c, struct fr root, unsigned log_n);
 int gpu_powers_get(struct stream *s, struct gpu_ntt_powers *out, const struct curve *c, struct fr base,
                    struct fr factor, unsigned log_n);
@@ -183,6 +189,7 @@ void gpu_tables_close(struct gpu_device *d);
 int gpu_matrix_open(struct device *d, struct matrix **out, const struct matrix_args *args);
 void gpu_matrix_close(struct matrix *m);
 int gpu_spmv(struct stream *s, const struct spmv_args *args);
+size_t gpu_spmv_work(const struct matrix *m); /* bytes of workspace */
 
 /* gpu_base_table.c: multiples of a fixed base for windows of `bits` (8 or 16); device memory, ready to be read */
 int gpu_base_table_get(struct stream *s, const void **out, const struct gpu_group_ops *ops, const struct point *base,

@@ -31,6 +31,7 @@ int gpu_info(struct device *dev, struct device_info *out)
         rc = gpu_fail(d, (int)cudaMemGetInfo(&info.free_bytes, &info.memory_bytes), "asking for its memory");
     if (rc)
         return rc;
+    info.free_bytes = gpu_room(d);
     snprintf(info.name, sizeof info.name, "%.90s", prop.name);
     snprintf(info.id, sizeof info.id, "cuda:%u", d->ordinal);
     *out = info;
@@ -66,14 +67,25 @@ static int gpu_start(struct gpu_device *d)
     return rc;
 }
 
+/* Why there is no GPU, for people: the runtime calls a missing driver an old one. */
+static int no_driver(unsigned ordinal, cudaError_t rc)
+{
+    int driver = 0, runtime = 0;
+    cudaGetLastError();
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+        return err_fail(-ENODEV, "cuda:%u: this machine has no NVIDIA driver (libcuda.so.1 was not found)", ordinal);
+    if (rc == cudaErrorInsufficientDriver && cudaRuntimeGetVersion(&runtime) == cudaSuccess)
+        return err_fail(-ENODEV, "cuda:%u: the NVIDIA driver is for CUDA %d.%d, this build needs %d.%d", ordinal,
+                        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    return err_fail(-ENODEV, "cuda:%u: no usable NVIDIA driver: %s", ordinal, cudaGetErrorString(rc));
+}
+
 int device_cuda_open(struct device **out, unsigned ordinal, const struct device_opts *opts)
 {
     int n = 0;
     cudaError_t rc = cudaGetDeviceCount(&n);
-    if (rc) {
-        cudaGetLastError();
-        return err_fail(-ENODEV, "cuda:%u: no usable NVIDIA driver: %s", ordinal, cudaGetErrorString(rc));
-    }
+    if (rc)
+        return no_driver(ordinal, rc);
     if (ordinal >= (unsigned)n)
         return err_fail(-ENODEV, "cuda:%u: this machine has %d CUDA devices", ordinal, n);
     struct gpu_device *d = calloc(1, sizeof *d);

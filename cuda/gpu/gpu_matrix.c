@@ -159,6 +159,11 @@ void gpu_matrix_close(struct matrix *m)
     free(m);
 }
 
+size_t gpu_spmv_work(const struct matrix *m)
+{
+    return m->memory ? 0 : m->bytes;
+}
+
 int gpu_spmv(struct stream *s, const struct spmv_args *args)
 {
     const struct matrix *m = args->matrix;

@@ -90,7 +90,9 @@ static size_t run_carve(struct msm_run *r, char *at)
 /* The largest slice that fits what is free, then the workspace for it. */
 static int run_plan(struct msm_run *r)
 {
-    size_t room = gpu_room(gpu_of(r->s)) + lane_of(r->s)->work_bytes, most = r->streamed ? STREAM_SLICE : SLICE_MAX;
+    struct gpu_lane *l = lane_of(r->s);
+    size_t room = l->work_bytes + (l->reserved ? 0 : gpu_room(gpu_of(r->s)));
+    size_t most = r->streamed ? STREAM_SLICE : SLICE_MAX;
     r->step = (r->n + 63) / 64 * 64;
     if (r->step > most)
         r->step = most;
@@ -325,20 +327,14 @@ static int sets_check(struct stream *s, const struct msm_args *a)
     return lane_enter(s);
 }
 
-int gpu_msm(struct stream *s, const struct msm_args *args)
+/* `run` for each group of sets whose bases have the same windows */
+static int groups_each(struct stream *s, const struct msm_args *args, int (*run)(struct msm_run *))
 {
-    int rc = sets_check(s, args);
-    if (rc)
-        return rc;
     bool done[SETS_MAX] = {false};
-    lane_begin(s, "msm");
+    int rc = 0;
     for (size_t i = 0; i < args->n_sets && !rc; i++) {
         const struct bases *b = args->sets[i].bases;
-        if (b->n == 0) {
-            memset(args->sets[i].result, 0, sizeof *args->sets[i].result);
-            continue;
-        }
-        if (done[i])
+        if (b->n == 0 || done[i])
             continue;
         struct msm_run r = {.s = s,
                             .curve = args->curve,
@@ -351,10 +347,28 @@ int gpu_msm(struct stream *s, const struct msm_args *args)
                 run_add(&r, args->sets[k].bases, args->sets[k].first, args->sets[k].result);
                 done[k] = true;
             }
-        rc = run_all(&r);
+        rc = run(&r);
     }
+    return rc;
+}
+
+int gpu_msm(struct stream *s, const struct msm_args *args)
+{
+    int rc = sets_check(s, args);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < args->n_sets; i++)
+        if (args->sets[i].bases->n == 0)
+            memset(args->sets[i].result, 0, sizeof *args->sets[i].result);
+    lane_begin(s, "msm");
+    rc = groups_each(s, args, run_all);
     lane_end(s, 0);
     return rc;
+}
+
+int gpu_msm_reserve(struct stream *s, const struct msm_args *args)
+{
+    return groups_each(s, args, run_plan);
 }
 
 int gpu_sum_selected(struct stream *s, const struct sum_selected_args *args)

@@ -230,6 +230,28 @@ static int coset_small(struct stream *s, const struct ntt_coset_args *a, size_t 
     return rc ? rc : ntt_queue(s, &n, batch);
 }
 
+static int coset_powers(struct stream *s, const struct ntt_coset_args *a, struct gpu_ntt_powers *powers)
+{
+    struct fr inv_n;
+    a->curve->fr_from_u64(&inv_n, (uint64_t)1 << a->log_n);
+    a->curve->fr_inv(&inv_n, &inv_n);
+    return gpu_powers_get(s, powers, a->curve, a->shift, inv_n, a->log_n);
+}
+
+int gpu_ntt_coset_tables(struct stream *s, const struct ntt_coset_args *a)
+{
+    struct gpu_ntt_powers powers;
+    struct gpu_ntt_tables tables;
+    struct fr root;
+    if (a->log_n <= 2 || a->log_n > NTT_LOG_MAX) /* by the definition, or refused */
+        return 0;
+    a->curve->fr_inv(&root, &a->root);
+    int rc = gpu_tables_get(s, &tables, a->curve, root, a->log_n);
+    if (!rc)
+        rc = gpu_tables_get(s, &tables, a->curve, a->root, a->log_n);
+    return rc ? rc : coset_powers(s, a, &powers);
+}
+
 int gpu_ntt_coset(struct stream *s, const struct ntt_coset_args *args)
 {
     size_t batch = args->batch ? args->batch : 1;
@@ -241,10 +263,7 @@ int gpu_ntt_coset(struct stream *s, const struct ntt_coset_args *args)
         rc = coset_small(s, args, batch);
     } else {
         struct gpu_ntt_powers powers;
-        struct fr inv_n;
-        args->curve->fr_from_u64(&inv_n, (uint64_t)1 << args->log_n);
-        args->curve->fr_inv(&inv_n, &inv_n);
-        rc = gpu_powers_get(s, &powers, args->curve, args->shift, inv_n, args->log_n);
+        rc = coset_powers(s, args, &powers);
         struct gpu_fr *data = (void *)(uintptr_t)args->data.addr;
         for (size_t at = 0; at < batch && !rc; at += BATCH_MAX) {
             size_t some = batch - at < BATCH_MAX ? batch - at : BATCH_MAX;

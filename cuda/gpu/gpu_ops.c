@@ -100,4 +100,5 @@ const struct device_ops gpu_ops = {
     .pointwise = op_pointwise,
     .mul_base = op_mul_base,
     .check_points = op_check_points,
+    .reserve = gpu_reserve,
 };

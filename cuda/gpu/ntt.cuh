@@ -14,6 +14,7 @@
 
 #include "cuda/gpu/field.cuh"
 #include "cuda/gpu/launch.h"
+#include "cuda/gpu/launched.h"
 
 #include <cuda_runtime_api.h>
 
@@ -357,7 +358,7 @@ template <class P> static int ntt_pass_launch(gpu_stream s, const struct gpu_ntt
         return (int)rc;
     dim3 grid(1u << (p->log_n - tile_bits), (unsigned)p->batch);
     kernel<<<grid, 1u << (tile_bits - 3), shared, s>>>(*p, tile_bits);
-    return (int)cudaGetLastError();
+    return gpu_launched("ntt_pass");
 }
 
 /* log_n <= 2: one thread per polynomial, by the definition. DIF/DIT differ by where reversed order stands. */
@@ -395,7 +396,7 @@ template <class P> static __global__ void ntt_small(struct gpu_ntt_pass p, struc
 template <class P> static int ntt_small_launch(gpu_stream s, const struct gpu_ntt_pass *p, struct gpu_fr root)
 {
     ntt_small<P><<<(unsigned)((p->batch + 63) / 64), 64, 0, s>>>(*p, root);
-    return (int)cudaGetLastError();
+    return gpu_launched("ntt_small");
 }
 
 /* Bit reversal in place, for callers that want natural order on both sides. Tiles of 16 x 16 elements in the top and
@@ -437,11 +438,11 @@ template <class P> static int ntt_reverse_launch(gpu_stream s, struct gpu_fr *da
 {
     if (log_n < 2 * REVERSE_BITS) {
         ntt_reverse_small<P><<<dim3(1, (unsigned)batch), 256, 0, s>>>(data, log_n);
-    } else {
-        dim3 grid(1u << (log_n - 2 * REVERSE_BITS), (unsigned)batch), block(1 << REVERSE_BITS, 1 << REVERSE_BITS);
-        ntt_reverse<P><<<grid, block, 0, s>>>(data, log_n);
+        return gpu_launched("ntt_reverse_small");
     }
-    return (int)cudaGetLastError();
+    dim3 grid(1u << (log_n - 2 * REVERSE_BITS), (unsigned)batch), block(1 << REVERSE_BITS, 1 << REVERSE_BITS);
+    ntt_reverse<P><<<grid, block, 0, s>>>(data, log_n);
+    return gpu_launched("ntt_reverse");
 }
 
 #endif

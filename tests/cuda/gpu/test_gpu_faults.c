@@ -12,14 +12,24 @@
 #include "perf/err.h"
 #include "perf/span.h"
 
-enum { N = 900, LOG_N = 11, ROWS = 200, DICT = 5, SETS = 4, BITS_WORDS = N / 64 + 1, WIDE = 1 << 16 };
+enum {
+    N = 900,
+    LOG_N = 11,
+    ROWS = 200,
+    DICT = 5,
+    SETS = 4,
+    LOG_SMALL = 5,
+    SMALL = 1 << LOG_SMALL,
+    BITS_WORDS = N / 64 + 1,
+    WIDE = 1 << 16
+};
 
 /* Inputs, and what must come out. */
 struct work {
     const struct curve *curve;
     struct known_points points[GROUPS];
     struct scalar x[N];
-    struct fr poly[1 << LOG_N], small[4], root, small_root, shift, k;
+    struct fr poly[1 << LOG_N], small[SMALL], root, small_root, tiny_root, shift;
     uint64_t bits[BITS_WORDS], row[ROWS + 1];
     uint32_t *col, *coef;
     struct fr dict[DICT];
@@ -28,7 +38,7 @@ struct work {
 
 struct outcome {
     struct point msm[SETS], selected[GROUPS];
-    struct fr forward[1 << LOG_N], coset[1 << LOG_N], small[4], product[ROWS], joined[ROWS];
+    struct fr forward[1 << LOG_N], coset[1 << LOG_N], small[SMALL], product[ROWS], joined[ROWS];
     size_t bad;
     enum point_fault fault;
     unsigned char *multiples[GROUPS]; /* N points each, or WIDE */
@@ -124,9 +134,12 @@ static int job_transforms(struct held *h, const struct work *w, struct outcome *
     a.order = NTT_RN;
     TRY(ops->ntt(h->s, &a));
     TRY(ops->copy_d2h(h->s, out->coset, p, sizeof out->coset));
-    a.data = small;
-    a.log_n = 2;
+    a = (struct ntt_args){.curve = w->curve, .data = small, .log_n = LOG_SMALL, .order = NTT_NN};
     a.root = w->small_root;
+    a.shift = w->shift;
+    TRY(ops->ntt(h->s, &a));
+    a.log_n = 2;
+    a.root = w->tiny_root;
     TRY(ops->ntt(h->s, &a));
     TRY(ops->copy_d2h(h->s, out->small, small, sizeof out->small));
     return ops->stream_sync(h->s);
@@ -240,12 +253,13 @@ static void work_make(struct work *w, struct outcome *want, const struct curve *
         w->points[g] = known_points_make(c, (enum group)g, N, POINTS_RANDOM);
     scalars_fill(w->x, N, c, SCALARS_WITNESS);
     frs_fill(w->poly, 1 << LOG_N, c, 0);
-    frs_fill(w->small, 4, c, 0);
+    frs_fill(w->small, SMALL, c, 0);
     frs_fill(&w->shift, 1, c, 0);
     frs_fill(w->dict, DICT, c, 0);
     memcpy(w->dict[0].l, c->fr->r2, sizeof w->dict[0].l);
     c->fr_root(&w->root, LOG_N);
-    c->fr_root(&w->small_root, 2);
+    c->fr_root(&w->small_root, LOG_SMALL);
+    c->fr_root(&w->tiny_root, 2);
     for (size_t i = 0; i < BITS_WORDS; i++)
         w->bits[i] = rng();
     for (size_t i = 0; i < ROWS; i++)
