@@ -83,7 +83,6 @@ struct bases_args {
     size_t n;
     bool resident;
     unsigned multiples;
-    size_t leave; /* when it chooses: device memory that must stay free for others; 0: half of what is free */
 };
 
 /* results[k] = sum over i < n_k of scalars[first_k + i] * bases_k[i], n_k = number of points of the bases.

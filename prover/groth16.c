@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "perf/err.h"
-#include "perf/log.h"
 #include "prover/csr.h"
 
 const char *const groth16_part_names[GROTH16_PARTS] = {"A", "B1", "B2", "L", "H"};
@@ -43,7 +42,7 @@ struct fr groth16_coset_shift(const struct curve *curve, unsigned log_n)
 }
 
 /* Take a part's points and make bases of them. Resident ones are copied then, and the source may have them back. */
-static int part_open(struct groth16_key *key, enum groth16_part part, bool resident, unsigned multiples, size_t leave)
+static int part_open(struct groth16_key *key, enum groth16_part part, bool resident, unsigned multiples)
 {
     const struct device_ops *ops = key->device->ops;
     const struct zkey *z = key->zkey;
@@ -54,7 +53,6 @@ static int part_open(struct groth16_key *key, enum groth16_part part, bool resid
         return rc;
     struct bases_args args = {
         .curve = z->curve, .group = p->group, .points = data, .n = p->n, .resident = resident, .multiples = multiples};
-    args.leave = leave;
     rc = ops->bases_open(key->device, &key->bases[part], &args);
     key->taken[part] = rc == 0 && !resident;
     if (!key->taken[part])
@@ -70,11 +68,6 @@ static void part_close(struct groth16_key *key, enum groth16_part part)
         zkey_points_done(key->zkey, part_set[part]);
     key->bases[part] = NULL;
     key->taken[part] = false;
-}
-
-static size_t part_bytes(const struct zkey *z, int part)
-{
-    return (size_t)zkey_points_bytes(z, part_set[part]);
 }
 
 /* A, B1, B2 and L share the witness. B1 and B2 need the same digits; one call lets the device see that. */
@@ -127,38 +120,6 @@ static int key_reserve(const struct groth16_key *key)
     return ops->reserve ? ops->reserve(key->stream, &args) : 0;
 }
 
-/* Bytes that must stay free beside the bases of part i: those of the later parts, and a guess of the workspace (digits,
- * their order, buckets: about 150 bytes a scalar). */
-static size_t bases_leave(const struct zkey *z, int i)
-{
-    size_t most = z->n_vars > z->domain_size ? z->n_vars : z->domain_size, leave = most * 150 + ((size_t)16 << 20);
-    while (++i < GROTH16_PARTS)
-        leave += part_bytes(z, i);
-    return leave;
-}
-
-/* Resident as far as the plan says and the device's memory goes; the rest is streamed at each proof. */
-static int bases_load(struct groth16_key *key, const struct groth16_key_opts *opts)
-{
-    const struct zkey *z = key->zkey;
-    struct device_info info = {0};
-    int rc = key->device->ops->info(key->device, &info);
-    size_t left = bases_leave(z, GROTH16_PARTS), streamed = 0;
-    left = info.free_bytes > left ? info.free_bytes - left : 0;
-    for (int i = 0; i < GROTH16_PARTS && !rc; i++) {
-        size_t bytes = part_bytes(z, i);
-        bool wanted = opts->resident && !(opts->streamed >> i & 1);
-        bool resident = wanted && (info.flags & DEVICE_HOST_MEMORY || bytes <= left);
-        left -= resident && bytes <= left ? bytes : 0;
-        streamed += wanted && !resident ? bytes : 0;
-        rc = part_open(key, (enum groth16_part)i, resident, opts->multiples[i], bases_leave(z, i));
-    }
-    if (!rc && streamed)
-        log_line(LOG_INFO, "%s has %zu MiB free: %zu MiB of the key's points are streamed at each proof", info.id,
-                 info.free_bytes >> 20, streamed >> 20);
-    return rc;
-}
-
 size_t groth16_input_bytes(const struct groth16_key *key)
 {
     return (size_t)key->zkey->n_vars * sizeof(struct scalar) + 2 * key->rows * sizeof(struct fr);
@@ -187,8 +148,8 @@ static int key_load(struct groth16_key *key, const struct groth16_key_opts *opts
     }
     if (!rc)
         rc = buffers_open(key, opts);
-    if (!rc && !opts->one_proof)
-        rc = bases_load(key, opts);
+    for (int i = 0; i < GROTH16_PARTS && !rc && !opts->one_proof; i++)
+        rc = part_open(key, (enum groth16_part)i, opts->resident && !(opts->streamed >> i & 1), opts->multiples[i]);
     return rc ? rc : key_reserve(key);
 }
 
@@ -264,7 +225,7 @@ static int parts_begin(struct groth16_key *key, enum groth16_part first, enum gr
 {
     int rc = 0;
     for (enum groth16_part i = first; i <= last && !rc; i++)
-        rc = key->bases[i] ? 0 : part_open(key, i, false, 0, 0);
+        rc = key->bases[i] ? 0 : part_open(key, i, false, 0);
     return rc;
 }
 

@@ -12,6 +12,7 @@
 
 enum { GPU_RANGES = 256, GPU_ALIGN = 256 };
 #define GPU_COPY_CHUNK ((size_t)64 << 20) /* at 16 MiB H2D fell by 1 %, at 1 MiB by 13 % */
+#define GPU_COPY_PIECE ((size_t)4 << 20)  /* to the host, while copies to the device are on their way */
 
 /* Host memory registered for DMA, sorted by address: a copy must lie inside one range. */
 struct gpu_range {
@@ -22,13 +23,21 @@ struct gpu_range {
 struct gpu_tables;
 struct gpu_base_table;
 
+/* Chunks on their way up, oldest first: events passed .. queued - 1 */
+enum { GPU_LINK_EVENTS = 64 };
+struct gpu_link {
+    cudaEvent_t event[GPU_LINK_EVENTS];
+    uint64_t queued, passed;
+};
+
 struct gpu_device {
     struct device base;
     unsigned ordinal;
     int sms;
     size_t memory_limit;
     atomic_size_t taken;  /* bytes that this handle holds */
-    pthread_mutex_t lock; /* ranges, tables */
+    pthread_mutex_t lock; /* ranges, link, tables */
+    struct gpu_link link;
     struct gpu_range range[GPU_RANGES];
     size_t ranges;
     struct gpu_tables *tables;
@@ -59,7 +68,14 @@ struct gpu_lane {
     size_t doing_bytes, doing_more;
     cudaEvent_t epoch;
     uint64_t epoch_ns;
-    cudaEvent_t copied[2], consumed[2];
+    struct gpu_ring {
+        char *memory; /* two slots of streamed bases */
+        size_t slot_bytes;
+        unsigned next; /* slot of the next slice */
+        bool used[2];  /* its `consumed` was recorded */
+        bool busy;     /* slices were queued since the last sync: copies run ahead */
+        cudaEvent_t copied[2], consumed[2];
+    } ring;
 };
 enum { GPU_PINNED_BYTES = 4 << 20 };
 
@@ -96,6 +112,25 @@ void gpu_context_leave(unsigned ordinal);
 
 /* gpu_reserve.c */
 int gpu_reserve(struct stream *s, const struct reserve_args *args);
+
+/* gpu_link.c: a chunk up was queued; a piece down is about to be queued. cudaError_t */
+int link_up(struct gpu_device *d, cudaStream_t on);
+int link_down(struct gpu_device *d, cudaStream_t on);
+void link_close(struct gpu_device *d);
+
+/* gpu_ring.c: streamed bases on their way. The copy stream fills one slot while the kernels read the other; it runs
+ * ahead of them, also into the next operation. Put what a slice needs, queue the kernels that read it, then say so:
+ *     ring_begin -> ring_put .. -> (kernels that need none of it) -> ring_arrive -> kernels -> ring_end */
+int ring_reserve(struct stream *s, size_t slot_bytes);
+int ring_begin(struct stream *s, unsigned *slot);
+/* Copy into the slot; at and bytes within slot_bytes. */
+int ring_put(struct stream *s, unsigned slot, size_t at, const void *src, size_t bytes);
+char *ring_slot(struct stream *s, unsigned slot);
+int ring_arrive(struct stream *s, unsigned slot);
+int ring_end(struct stream *s, unsigned slot);
+void ring_close(struct stream *s);
+/* Scalars of the slice that begins at `at` of n, when slices hold at most `most`. warm: copies run ahead. */
+size_t gpu_slice(size_t n, size_t at, size_t most, bool warm);
 
 /* gpu_memory.c */
 int gpu_take(struct gpu_device *d, void **out, size_t bytes, const char *what);
@@ -145,6 +180,8 @@ int gpu_host_register(struct device *d, void *base, size_t bytes);
 int gpu_host_unregister(struct device *d, void *base);
 /* Host to device on any CUDA stream, in chunks cut at registration seams; returns a cudaError_t. */
 int gpu_upload(struct gpu_device *d, cudaStream_t to, void *dst, const void *src, size_t bytes);
+/* The same, a span for each chunk on the lane "h2d", and counted. */
+int lane_upload(struct stream *s, cudaStream_t to, void *dst, const void *src, size_t bytes);
 
 /* gpu_bases.c */
 struct bases {

@@ -76,17 +76,6 @@ static int bases_fill(struct gpu_device *d, struct bases *b, const void *points)
     return rc ? rc : end;
 }
 
-/* What the points and their multiples may take */
-static size_t bases_room(struct gpu_device *d, const struct bases_args *args)
-{
-    size_t room = gpu_room(d);
-    if (args->multiples)
-        return room;
-    if (args->leave)
-        return room > args->leave ? room - args->leave : 0;
-    return room / 2; /* the other half is for other tables and the workspace */
-}
-
 int gpu_bases_open(struct device *dev, struct bases **out, const struct bases_args *args)
 {
     struct gpu_device *d = (struct gpu_device *)dev;
@@ -103,7 +92,8 @@ int gpu_bases_open(struct device *dev, struct bases **out, const struct bases_ar
     b->group = args->group;
     b->ops = gpu_group_of(args->curve, args->group);
     b->n = args->n;
-    size_t room = args->resident ? bases_room(d, args) : 0;
+    /* half of what is free: the other half is for other tables and the workspace */
+    size_t room = args->resident ? gpu_room(d) / (args->multiples ? 1 : 2) : 0;
     struct gpu_windows w =
         gpu_windows_choose(b->curve->fr_bits, b->n, room, b->ops->affine_bytes, args->resident ? args->multiples : 1);
     b->c = w.c;

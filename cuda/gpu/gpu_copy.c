@@ -1,6 +1,7 @@
 /* Copies and registration. H2D runs in chunks of 64 MiB, cut where one registered range ends and the next begins: a
  * copy over such a seam fails. Memory that is not registered is copied too, at the driver's pageable rate. */
 #include "cuda/gpu/gpu.h"
+#include "perf/count.h"
 #include "perf/err.h"
 
 /* Bytes from p to the next border of a registered range */
@@ -18,15 +19,19 @@ static size_t seam_distance(struct gpu_device *d, const char *p, size_t bytes)
     return bytes;
 }
 
-static int copy_chunks(struct gpu_device *d, cudaStream_t to, char *dst, const char *src, size_t bytes,
-                       enum cudaMemcpyKind kind)
+/* spans: NULL, or the stream whose spans the chunks become */
+static int copy_up(struct gpu_device *d, cudaStream_t to, char *dst, const char *src, size_t bytes,
+                   struct stream *spans)
 {
     while (bytes) {
-        size_t chunk = bytes < GPU_COPY_CHUNK ? bytes : GPU_COPY_CHUNK;
-        chunk = seam_distance(d, kind == cudaMemcpyHostToDevice ? src : dst, chunk);
-        cudaError_t rc = cudaMemcpyAsync(dst, src, chunk, kind, to);
+        size_t chunk = seam_distance(d, src, bytes < GPU_COPY_CHUNK ? bytes : GPU_COPY_CHUNK);
+        struct gpu_mark *m = spans ? lane_mark_begin(spans, "h2d", chunk, to) : NULL;
+        int rc = (int)cudaMemcpyAsync(dst, src, chunk, cudaMemcpyHostToDevice, to);
+        lane_mark_end(m, to);
+        if (!rc && chunk > GPU_COPY_PIECE)
+            rc = link_up(d, to);
         if (rc)
-            return (int)rc;
+            return rc;
         dst += chunk;
         src += chunk;
         bytes -= chunk;
@@ -34,9 +39,31 @@ static int copy_chunks(struct gpu_device *d, cudaStream_t to, char *dst, const c
     return 0;
 }
 
+static int copy_down(struct gpu_device *d, cudaStream_t on, char *dst, const char *src, size_t bytes)
+{
+    while (bytes) {
+        size_t piece = seam_distance(d, dst, bytes < GPU_COPY_PIECE ? bytes : GPU_COPY_PIECE);
+        int rc = piece == GPU_COPY_PIECE ? link_down(d, on) : 0;
+        if (!rc)
+            rc = (int)cudaMemcpyAsync(dst, src, piece, cudaMemcpyDeviceToHost, on);
+        if (rc)
+            return rc;
+        dst += piece;
+        src += piece;
+        bytes -= piece;
+    }
+    return 0;
+}
+
 int gpu_upload(struct gpu_device *d, cudaStream_t to, void *dst, const void *src, size_t bytes)
 {
-    return copy_chunks(d, to, dst, src, bytes, cudaMemcpyHostToDevice);
+    return copy_up(d, to, dst, src, bytes, NULL);
+}
+
+int lane_upload(struct stream *s, cudaStream_t to, void *dst, const void *src, size_t bytes)
+{
+    count_add(COUNT_H2D_BYTES, bytes);
+    return copy_up(gpu_of(s), to, dst, src, bytes, s);
 }
 
 static int size_check(struct stream *s, struct dbuf b, size_t bytes)
@@ -65,9 +92,8 @@ int gpu_copy_d2h(struct stream *s, void *dst, struct dbuf src, size_t bytes)
     if (rc)
         return rc;
     lane_begin(s, "d2h");
-    rc = lane_fail(
-        s, copy_chunks(gpu_of(s), compute_of(s), dst, (const char *)(uintptr_t)src.addr, bytes, cudaMemcpyDeviceToHost),
-        "copying %zu bytes to the host", bytes);
+    rc = lane_fail(s, copy_down(gpu_of(s), compute_of(s), dst, (const char *)(uintptr_t)src.addr, bytes),
+                   "copying %zu bytes to the host", bytes);
     lane_end(s, bytes);
     return rc;
 }

@@ -12,6 +12,7 @@ void gpu_close(struct device *dev)
     if (!d)
         return;
     cudaSetDevice((int)d->ordinal);
+    link_close(d);
     gpu_tables_close(d);
     gpu_base_tables_close(d);
     gpu_context_leave(d->ordinal);

@@ -13,15 +13,13 @@
 
 enum { SETS_MAX = 16, SLICE_MIN = 1 << 12 };
 static const size_t SLICE_MAX = (size_t)1 << GPU_INDEX_BITS;
-/* Streamed bases: two buffers of this many points in flight. The first slices are smaller: the GPU waits for them. */
-static const size_t STREAM_SLICE = (size_t)1 << 22;
 
 struct set_run {
     const struct bases *bases;
     size_t first; /* index of the scalar of base 0 */
     struct point *result;
     void *bucket;
-    char *stage[2], *points[2]; /* streamed: as copied, as aligned */
+    size_t stage, points; /* streamed: where a slot of the ring holds them, as copied and as aligned */
     bool added;
 };
 
@@ -70,10 +68,6 @@ static size_t run_carve(struct msm_run *r, char *at)
         struct set_run *t = &r->set[i];
         const struct gpu_group_ops *ops = t->bases->ops;
         t->bucket = gpu_carve(&at, r->buckets * ops->xyzz_bytes);
-        for (int k = 0; k < 2 && !t->bases->points; k++) {
-            t->stage[k] = gpu_carve(&at, stage_bytes(r, t->bases));
-            t->points[k] = gpu_carve(&at, stage_bytes(r, t->bases));
-        }
         accumulate = max_size(accumulate, ops->accumulate_scratch());
         if (r->bits)
             continue;
@@ -87,22 +81,52 @@ static size_t run_carve(struct msm_run *r, char *at)
     return (size_t)(at - from);
 }
 
+/* Lay a slot of the ring out, for slices of r->step; its size. */
+static size_t run_slot(struct msm_run *r)
+{
+    size_t at = 0;
+    for (unsigned i = 0; i < r->sets; i++) {
+        struct set_run *t = &r->set[i];
+        size_t bytes = gpu_round(stage_bytes(r, t->bases));
+        if (t->bases->points || t->bases->n == 0)
+            continue;
+        t->stage = at;
+        t->points = at + bytes;
+        at += (uintptr_t)t->bases->host % 16 ? 2 * bytes : bytes;
+    }
+    return at;
+}
+
+/* Reserved memory is not traded between workspace and ring; else what they hold already counts. */
+static bool run_fits(const struct msm_run *r, size_t need, size_t slot)
+{
+    const struct gpu_lane *l = lane_of(r->s);
+    size_t held = l->work_bytes + 2 * l->ring.slot_bytes;
+    if (need <= l->work_bytes && slot <= l->ring.slot_bytes)
+        return true;
+    if (l->reserved)
+        return false;
+    return max_size(need, l->work_bytes) + 2 * max_size(slot, l->ring.slot_bytes) <= held + gpu_room(gpu_of(r->s));
+}
+
 /* The largest slice that fits what is free, then the workspace for it. */
 static int run_plan(struct msm_run *r)
 {
-    struct gpu_lane *l = lane_of(r->s);
-    size_t room = l->work_bytes + (l->reserved ? 0 : gpu_room(gpu_of(r->s)));
-    size_t most = r->streamed ? STREAM_SLICE : SLICE_MAX;
     r->step = (r->n + 63) / 64 * 64;
-    if (r->step > most)
-        r->step = most;
-    size_t need = run_carve(r, NULL);
-    while (need > room && r->step > SLICE_MIN) {
+    if (r->streamed) /* no slice is larger than half */
+        r->step = (r->step / 2 + 63) / 64 * 64;
+    if (r->step > SLICE_MAX)
+        r->step = SLICE_MAX;
+    size_t need = run_carve(r, NULL), slot = run_slot(r);
+    while (!run_fits(r, need, slot) && r->step > SLICE_MIN) {
         r->step = r->step / 128 * 64;
         need = run_carve(r, NULL);
+        slot = run_slot(r);
     }
     void *work;
     int rc = lane_work(r->s, &work, need, r->bits ? "sum_selected" : "MSM");
+    if (!rc && r->streamed)
+        rc = ring_reserve(r->s, slot);
     if (!rc)
         run_carve(r, work);
     return rc;
@@ -156,11 +180,10 @@ static struct cover slice_cover(const struct set_run *t, size_t at, size_t some)
     return c;
 }
 
-/* Copy the slice's streamed bases beside the kernels; buffer k is free again once consumed[k] is reached. */
-static int slice_upload(struct msm_run *r, size_t at, size_t some, unsigned k)
+/* Copy the slice's streamed bases beside the kernels, from the 64-byte line before them. */
+static int slice_upload(struct msm_run *r, size_t at, size_t some, unsigned slot)
 {
-    struct gpu_lane *l = lane_of(r->s);
-    int rc = (int)cudaStreamWaitEvent(l->copy, l->consumed[k], 0);
+    int rc = 0;
     for (unsigned i = 0; i < r->sets && !rc; i++) {
         struct set_run *t = &r->set[i];
         struct cover c = slice_cover(t, at, some);
@@ -169,16 +192,12 @@ static int slice_upload(struct msm_run *r, size_t at, size_t some, unsigned k)
         size_t bytes = t->bases->ops->affine_bytes;
         const char *from = t->bases->host + c.base * bytes;
         size_t head = (uintptr_t)from % 64;
-        rc = gpu_upload(gpu_of(r->s), l->copy, t->stage[k], from - head, head + (c.limit - c.first) * bytes);
+        rc = ring_put(r->s, slot, t->stage, from - head, head + (c.limit - c.first) * bytes);
     }
-    if (!rc)
-        rc = (int)cudaEventRecord(l->copied[k], l->copy);
-    if (!rc)
-        rc = (int)cudaStreamWaitEvent(l->compute, l->copied[k], 0);
-    return lane_fail(r->s, rc, "MSM, copying bases of scalars %zu to %zu", at, at + some);
+    return rc;
 }
 
-static int set_accumulate(struct msm_run *r, struct set_run *t, size_t at, size_t some, unsigned k)
+static int set_accumulate(struct msm_run *r, struct set_run *t, size_t at, size_t some, unsigned slot)
 {
     struct cover c = slice_cover(t, at, some);
     if (c.first >= c.limit)
@@ -186,14 +205,15 @@ static int set_accumulate(struct msm_run *r, struct set_run *t, size_t at, size_
     const struct bases *b = t->bases;
     size_t bytes = b->ops->affine_bytes;
     int rc = 0;
-    const char *points = b->points ? (const char *)b->points + c.base * bytes : t->stage[k];
+    const char *points = (const char *)b->points + c.base * bytes;
     if (!b->points) {
+        points = ring_slot(r->s, slot) + t->stage;
         size_t head = (uintptr_t)(b->host + c.base * bytes) % 64;
         points += head / 16 * 16;
         if (head % 16) {
-            rc =
-                gpu_realign(compute_of(r->s), t->points[k], points, (unsigned)(head % 16), (c.limit - c.first) * bytes);
-            points = t->points[k];
+            char *to = ring_slot(r->s, slot) + t->points;
+            rc = gpu_realign(compute_of(r->s), to, points, (unsigned)(head % 16), (c.limit - c.first) * bytes);
+            points = to;
         }
     }
     struct gpu_accumulate a = {.bases = points,
@@ -218,22 +238,23 @@ static int run_slices(struct msm_run *r)
     int rc = 0;
     for (unsigned i = 0; i < r->sets && !rc; i++)
         rc = (int)cudaMemsetAsync(r->set[i].bucket, 0, r->buckets * r->set[i].bases->ops->xyzz_bytes, l->compute);
-    for (int k = 0; k < 2 && !rc; k++)
-        rc = (int)cudaEventRecord(l->consumed[k], l->compute);
     rc = lane_fail(r->s, rc, "MSM, clearing %u buckets", r->buckets);
-    size_t slice = r->streamed && r->n > r->step ? r->step / 16 / 64 * 64 : r->step, some;
-    unsigned k = 0;
-    for (size_t at = 0; at < r->n && !rc; at += some, k ^= 1) {
-        some = r->n - at < slice ? r->n - at : slice;
-        slice = slice * 2 < r->step ? slice * 2 : r->step;
+    bool warm = l->ring.busy;
+    for (size_t at = 0, some; at < r->n && !rc; at += some) {
+        unsigned slot = 0;
+        some = r->streamed ? gpu_slice(r->n, at, r->step, warm) : r->n - at < r->step ? r->n - at : r->step;
         if (r->streamed)
-            rc = slice_upload(r, at, some, k);
+            rc = ring_begin(r->s, &slot);
+        if (!rc && r->streamed)
+            rc = slice_upload(r, at, some, slot);
         if (!rc)
             rc = slice_sort(r, at, some);
-        for (unsigned i = 0; i < r->sets && !rc; i++)
-            rc = set_accumulate(r, &r->set[i], at, some, k);
         if (!rc && r->streamed)
-            rc = lane_fail(r->s, (int)cudaEventRecord(l->consumed[k], l->compute), "MSM, slices");
+            rc = ring_arrive(r->s, slot);
+        for (unsigned i = 0; i < r->sets && !rc; i++)
+            rc = set_accumulate(r, &r->set[i], at, some, slot);
+        if (!rc && r->streamed)
+            rc = ring_end(r->s, slot);
     }
     return rc;
 }

@@ -35,9 +35,9 @@ static int lane_start(struct gpu_lane *l)
     if (!rc)
         rc = (int)cudaStreamCreateWithFlags(&l->copy, cudaStreamNonBlocking);
     for (int i = 0; i < 2 && !rc; i++) {
-        rc = (int)cudaEventCreateWithFlags(&l->copied[i], cudaEventDisableTiming);
+        rc = (int)cudaEventCreateWithFlags(&l->ring.copied[i], cudaEventDisableTiming);
         if (!rc)
-            rc = (int)cudaEventCreateWithFlags(&l->consumed[i], cudaEventDisableTiming);
+            rc = (int)cudaEventCreateWithFlags(&l->ring.consumed[i], cudaEventDisableTiming);
     }
     if (!rc)
         rc = (int)cudaEventCreate(&l->epoch);
@@ -52,10 +52,10 @@ static int lane_start(struct gpu_lane *l)
 static void lane_stop(struct gpu_lane *l)
 {
     for (int i = 0; i < 2; i++) {
-        if (l->copied[i])
-            cudaEventDestroy(l->copied[i]);
-        if (l->consumed[i])
-            cudaEventDestroy(l->consumed[i]);
+        if (l->ring.copied[i])
+            cudaEventDestroy(l->ring.copied[i]);
+        if (l->ring.consumed[i])
+            cudaEventDestroy(l->ring.consumed[i]);
     }
     if (l->epoch)
         cudaEventDestroy(l->epoch);
@@ -66,6 +66,7 @@ static void lane_stop(struct gpu_lane *l)
     if (l->pinned)
         cudaFreeHost(l->pinned);
     gpu_give((struct gpu_device *)l->base.device, l->work, l->work_bytes);
+    ring_close(&l->base);
     cudaGetLastError();
 }
 
@@ -133,14 +134,14 @@ int gpu_stream_sync(struct stream *s)
 {
     struct gpu_lane *l = lane_of(s);
     cudaSetDevice((int)gpu_of(s)->ordinal);
-    int rc = (int)cudaStreamSynchronize(l->compute);
-    if (!rc)
-        rc = (int)cudaStreamSynchronize(l->copy);
+    int rc = (int)cudaStreamSynchronize(l->compute), copied = (int)cudaStreamSynchronize(l->copy);
+    rc = rc ? rc : copied; /* after a failure too: a copy still reads the caller's memory */
     if (rc && !l->failed && l->doing_more)
         lane_fail(s, rc, "one of these, or of %zu behind them: %s", l->doing_more, l->doing);
     else if (rc && !l->failed)
         lane_fail(s, rc, "one of these: %s", l->doing);
     lane_notes_clear(l);
+    l->ring.busy = false;
     marks_read(l, !l->failed);
     finishers_run(l, !l->failed);
     return l->failed ? err_fail(l->failed, "%s", l->why) : 0;

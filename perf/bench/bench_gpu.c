@@ -1,7 +1,7 @@
 /* The CUDA device measured: instruction-bound rates, transforms, MSMs, copies.
  *
  *     bench_gpu [--json] [--device N] [--from LOG] [--to LOG] [--groups 1|2|3] [--curves 1|2|3] [rate] [ntt] [msm]
- * [copy]
+ * [copy] [stream]
  *
  * Bases are all distinct (known multiples of the generator, made on the GPU), scalars uniform or a witness of 98 %
  * bits; every MSM result is checked against (sum of scalar * multiple) * generator. Times: median of the runs after a
@@ -305,12 +305,17 @@ static void msm_variant(const struct msm_bench *m, const char *name, struct base
     struct msm_args a = {m->curve, m->scalars, m->n, &set, 1};
     const char *verdict;
     char variant[64], note[96];
+    double full = 0;
     for (int w = 0; w <= bits; w++) {
         msm_upload(m, 2, w);
         msm_want(&want, m, w);
         double ms = msm_time(&a, &want, &verdict);
+        full = w ? full : ms;
         snprintf(variant, sizeof variant, "G%d %s%s", m->group + 1, name, w ? ", bits" : "");
-        snprintf(note, sizeof note, "%s, open %.0f ms", verdict, open);
+        if (w)
+            snprintf(note, sizeof note, "%s, 1/%.1f of full", verdict, full / ms);
+        else
+            snprintf(note, sizeof note, "%s, open %.0f ms", verdict, open);
         report("msm", m->curve->title, m->log_n, variant, ms, note);
     }
     dev->ops->bases_close(b);
@@ -359,6 +364,114 @@ static void bench_msm(unsigned from, unsigned to, unsigned groups, unsigned curv
         }
 }
 
+/* ---- streamed bases ---- */
+
+/* The link's peak: plain pinned copies of 64 MiB, the middle of five rounds of 1 GiB. */
+static double link_peak(const char *host, struct dbuf to, size_t bytes)
+{
+    size_t chunk = (size_t)64 << 20, round = bytes < (size_t)1 << 30 ? bytes / chunk * chunk : (size_t)1 << 30;
+    double t[5];
+    for (int i = -1; i < 5; i++) {
+        double begin = now_ms();
+        for (size_t at = 0; at < round; at += chunk)
+            if (cudaMemcpyAsync((void *)(uintptr_t)to.addr, host + at, chunk, cudaMemcpyHostToDevice, NULL))
+                exit(1);
+        if (cudaDeviceSynchronize())
+            exit(1);
+        if (i >= 0)
+            t[i] = now_ms() - begin;
+    }
+    qsort(t, 5, sizeof *t, by_size);
+    return (double)round / t[2] * 1e-6;
+}
+
+/* `calls` MSMs queued one behind another, then one sync: the middle of three, per call. */
+static double msm_row(const struct msm_args *a, int calls, const struct point *want, const char **verdict)
+{
+    double t[3];
+    for (int i = -1; i < 3; i++) {
+        double begin = now_ms();
+        memset(a->sets[0].result, 0xa5, sizeof *want);
+        for (int k = 0; k < calls; k++)
+            MUST(dev->ops->msm(str, a));
+        MUST(dev->ops->stream_sync(str));
+        if (i >= 0)
+            t[i] = (now_ms() - begin) / calls;
+        *verdict = memcmp(a->sets[0].result, want, sizeof *want) ? "WRONG" : "right";
+    }
+    qsort(t, 3, sizeof *t, by_size);
+    return t[1];
+}
+
+/* One kind of scalars: resident without multiples, streamed alone, streamed in a row, at two byte offsets. */
+static void stream_kind(const struct msm_bench *m, char *host, size_t bytes, double peak, bool bits)
+{
+    struct point got, want;
+    const char *verdict;
+    double resident = 0;
+    msm_upload(m, 2, bits);
+    msm_want(&want, m, bits);
+    for (int v = 0; v < 5; v++) {
+        static const char *const names[] = {"resident", "streamed", "streamed, row of 6", "streamed +13",
+                                            "streamed +13, row of 6"};
+        char variant[64], note[128];
+        struct bases_args args = {.curve = m->curve, .group = m->group, .n = m->n, .resident = v == 0, .multiples = 1};
+        if (v == 3)
+            memmove(host + 13, host, bytes);
+        args.points = host + (v >= 3 ? 13 : 0);
+        struct bases *b;
+        MUST(dev->ops->bases_open(dev, &b, &args));
+        struct msm_set set = {b, 0, &got};
+        struct msm_args a = {m->curve, m->scalars, m->n, &set, 1};
+        double ms = msm_row(&a, v == 2 || v == 4 ? 6 : 1, &want, &verdict);
+        resident = v == 0 ? ms : resident;
+        snprintf(variant, sizeof variant, "G%d %s%s", m->group + 1, names[v], bits ? ", bits" : "");
+        if (v == 0)
+            snprintf(note, sizeof note, "%s", verdict);
+        else
+            snprintf(note, sizeof note, "%s, %.1f GB/s = %.1f %% of the link, %.3f of resident", verdict,
+                     (double)bytes / ms * 1e-6, (double)bytes / ms * 1e-4 / peak, ms / resident);
+        report("stream", m->curve->title, m->log_n, variant, ms, note);
+        dev->ops->bases_close(b);
+    }
+    memmove(host, host + 13, bytes);
+}
+
+static void bench_stream(unsigned log_n, unsigned groups, unsigned curves)
+{
+    for (int v = 0; v < CURVES * GROUPS; v++) {
+        struct msm_bench m = {.curve = curve_get((enum curve_id)(v / 2)), .group = (enum group)(v % 2), .log_n = log_n};
+        if (!(groups >> (v % 2) & 1) || !(curves >> (v / 2) & 1))
+            continue;
+        m.n = (size_t)1 << log_n;
+        size_t bytes = m.n * m.curve->point_bytes[m.group];
+        char *host;
+        m.scalars = device_buffer(m.n * 32);
+        struct dbuf points = device_buffer(bytes);
+        struct mul_base_args a = {.curve = m.curve, .group = m.group, .scalars = m.scalars, .out = points, .n = m.n};
+        a.base = m.curve->generator[m.group];
+        msm_upload(&m, 1, false);
+        MUST(dev->ops->mul_base(str, &a));
+        MUST(dev->ops->stream_sync(str));
+        if (posix_memalign((void **)&host, 4096, bytes + 4096))
+            exit(1);
+        memset(host, 0, bytes + 4096);
+        MUST(dev->ops->host_register(dev, host, bytes + 4096));
+        MUST(dev->ops->copy_d2h(str, host, points, bytes));
+        MUST(dev->ops->stream_sync(str));
+        double peak = link_peak(host, points, bytes);
+        dev->ops->free(dev, points);
+        char note[64];
+        snprintf(note, sizeof note, "%.2f GB/s", peak);
+        report("stream", m.curve->title, log_n, "link peak", (double)bytes / peak * 1e-6, note);
+        for (int bits = 0; bits < 2; bits++)
+            stream_kind(&m, host, bytes, peak, bits);
+        MUST(dev->ops->host_unregister(dev, host));
+        free(host);
+        dev->ops->free(dev, m.scalars);
+    }
+}
+
 /* ---- copies ---- */
 
 static void bench_copy(void)
@@ -393,12 +506,44 @@ static void bench_copy(void)
     free(host);
 }
 
+/* Up and down at once, on two streams: what does the copy down cost the one up? */
+static void bench_duplex(void)
+{
+    size_t up = (size_t)4 << 30, down = (size_t)1 << 30;
+    char *host;
+    struct stream *other;
+    if (posix_memalign((void **)&host, 4096, up + down))
+        exit(1);
+    memset(host, 1, up + down);
+    MUST(dev->ops->host_register(dev, host, up + down));
+    MUST(dev->ops->stream_open(dev, &other, NULL));
+    struct dbuf b = device_buffer(up), c = device_buffer(down);
+    for (int both = 0; both < 3; both++) { /* the first warms up */
+        double t = now_ms();
+        MUST(dev->ops->copy_h2d(str, b, host, up));
+        if (both == 2)
+            MUST(dev->ops->copy_d2h(other, host + up, c, down));
+        MUST(dev->ops->stream_sync(str));
+        t = now_ms() - t;
+        MUST(dev->ops->stream_sync(other));
+        char note[64];
+        snprintf(note, sizeof note, "%.2f GB/s", (double)up / t * 1e-6);
+        if (both)
+            report("copy", "", 32, both == 2 ? "h2d, 1 GiB down beside it" : "h2d, alone", t, note);
+    }
+    dev->ops->free(dev, b);
+    dev->ops->free(dev, c);
+    dev->ops->stream_close(other);
+    MUST(dev->ops->host_unregister(dev, host));
+    free(host);
+}
+
 int main(int argc, char **argv)
 {
     unsigned from = 0, to = 24, ordinal = 0, groups = 3, curves = 3, what = 0;
     for (int i = 1; i < argc; i++) {
-        static const char *const names[] = {"rate", "ntt", "msm", "copy"};
-        for (unsigned k = 0; k < 4; k++)
+        static const char *const names[] = {"rate", "ntt", "msm", "copy", "stream"};
+        for (unsigned k = 0; k < 5; k++)
             what |= strcmp(argv[i], names[k]) == 0 ? 1u << k : 0;
         if (strcmp(argv[i], "--json") == 0)
             json = true;
@@ -423,15 +568,19 @@ int main(int argc, char **argv)
     MUST(dev->ops->info(dev, &info));
     if (!json)
         printf("%s, %u SMs, %zu MiB free\n", info.name, info.threads, info.free_bytes >> 20);
-    what = what ? what : 15;
+    what = what ? what : 31;
     if (what & 1)
         bench_rate(info.threads);
     if (what & 2)
         bench_ntt(from, to);
-    if (what & 8)
+    if (what & 8) {
         bench_copy();
+        bench_duplex();
+    }
     if (what & 4)
         bench_msm(from, to, groups, curves);
+    if (what & 16)
+        bench_stream(to, groups, curves);
     dev->ops->stream_close(str);
     dev->ops->close(dev);
     return 0;
