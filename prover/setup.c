@@ -32,6 +32,9 @@ struct setup {
     struct qap q;
     struct vk vk;
     struct point beta1, delta1;
+    struct scalar coef; /* the last one written, and its form in the file */
+    struct fr coef_twice;
+    bool coef_known;
     size_t points_done, points_due;
     groth16_progress *progress;
     void *ctx;
@@ -146,15 +149,28 @@ static size_t n_coefs(const struct setup *u)
     return u->r1cs->n_terms[0] + u->r1cs->n_terms[1] + u->q.n_public + 1;
 }
 
-static void write_coef(struct setup *u, uint32_t matrix, uint32_t row, uint32_t wire, const struct fr *value)
+static void write_coef(struct setup *u, uint32_t matrix, uint32_t row, uint32_t wire, const struct fr *twice)
 {
-    struct fr twice, r2;
+    uint8_t entry[44];
+    memcpy(entry, &matrix, 4);
+    memcpy(entry + 4, &row, 4);
+    memcpy(entry + 8, &wire, 4);
+    memcpy(entry + 12, twice, 32);
+    zkey_writer_put(u->out, entry, sizeof entry);
+}
+
+/* v -> v R^2. Most coefficients are the one before. */
+static const struct fr *coef_twice(struct setup *u, const struct scalar *plain)
+{
+    struct fr r2, coef;
     memcpy(r2.l, u->curve->fr->r2, sizeof r2.l);
-    u->curve->fr_mul(&twice, value, &r2); /* v R -> v R^2 */
-    zkey_writer_u32(u->out, matrix);
-    zkey_writer_u32(u->out, row);
-    zkey_writer_u32(u->out, wire);
-    zkey_writer_put(u->out, &twice, sizeof twice);
+    if (memcmp(plain, &u->coef, sizeof *plain) != 0 || !u->coef_known) {
+        u->curve->fr_from_scalar(&coef, plain);
+        u->curve->fr_mul(&u->coef_twice, &coef, &r2);
+        u->coef = *plain;
+        u->coef_known = true;
+    }
+    return &u->coef_twice;
 }
 
 /* Section 4: row by row A then B, then one A term per public wire. */
@@ -170,16 +186,12 @@ static int write_coefs(struct setup *u)
         for (uint32_t m = 0; m < 2; m++) {
             for (uint32_t k = 0; k < row.lc[m].n; k++) {
                 struct scalar plain = r1cs_term_coef(&row.lc[m], k);
-                struct fr coef;
-                u->curve->fr_from_scalar(&coef, &plain);
-                write_coef(u, m, i, r1cs_term_wire(&row.lc[m], k), &coef);
+                write_coef(u, m, i, r1cs_term_wire(&row.lc[m], k), coef_twice(u, &plain));
             }
         }
     }
-    struct fr one;
-    u->curve->fr_from_u64(&one, 1);
     for (uint32_t s = 0; s <= u->q.n_public; s++)
-        write_coef(u, 0, u->r1cs->n_constraints + s, s, &one);
+        write_coef(u, 0, u->r1cs->n_constraints + s, s, coef_twice(u, &(struct scalar){{1}}));
     return zkey_writer_status(u->out);
 }
 

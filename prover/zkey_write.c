@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/workers.h"
 #include "perf/err.h"
 
 /* The hash takes as long as everything else of a large key, so it runs on a thread of its own, one batch of points
@@ -13,6 +14,7 @@ struct hash_lane {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
+    struct workers *workers;
     EVP_MD_CTX *ctx; /* whoever has seen `due` false under the lock may use it */
     uint8_t *points;
     size_t n, room; /* points, bytes */
@@ -41,17 +43,29 @@ static void uncompressed(const struct curve *cv, enum group g, uint8_t *out, con
     }
 }
 
-static bool hash_points(struct hash_lane *h, const struct curve *cv)
+enum { FLAT_PIECE = 1 << 10, FLAT_THREADS = 4 };
+
+static int flat_piece(void *ctx, size_t i, unsigned thread)
 {
-    size_t size = cv->point_bytes[h->group];
-    bool good = true;
-    for (size_t i = 0; i < h->n && good; i++) {
-        uint8_t lem[192], flat[192];
-        memcpy(lem, h->points + i * size, size);
-        uncompressed(cv, h->group, flat, lem);
-        good = EVP_DigestUpdate(h->ctx, flat, size);
+    struct zkey_writer *w = ctx;
+    struct hash_lane *h = &w->hash;
+    size_t size = w->curve->point_bytes[h->group], from = i * FLAT_PIECE;
+    size_t to = from + FLAT_PIECE < h->n ? from + FLAT_PIECE : h->n;
+    (void)thread;
+    for (size_t k = from; k < to; k++) {
+        uint8_t lem[192];
+        memcpy(lem, h->points + k * size, size);
+        uncompressed(w->curve, h->group, h->points + k * size, lem);
     }
-    return good;
+    return 0;
+}
+
+/* Leaving Montgomery form costs as much as the hash, and has no order: so on several threads, in place. */
+static bool hash_points(struct zkey_writer *w)
+{
+    struct hash_lane *h = &w->hash;
+    int rc = workers_run(h->workers, flat_piece, w, (h->n + FLAT_PIECE - 1) / FLAT_PIECE);
+    return !rc && EVP_DigestUpdate(h->ctx, h->points, h->n * w->curve->point_bytes[h->group]);
 }
 
 static void *hash_main(void *arg)
@@ -65,7 +79,7 @@ static void *hash_main(void *arg)
             continue;
         }
         pthread_mutex_unlock(&h->lock);
-        bool good = hash_points(h, w->curve);
+        bool good = hash_points(w);
         pthread_mutex_lock(&h->lock);
         h->failed |= !good;
         h->due = false;
@@ -118,7 +132,10 @@ static int hash_open(struct zkey_writer *w)
     h->ctx = EVP_MD_CTX_new();
     if (!h->ctx || !EVP_DigestInit_ex(h->ctx, EVP_blake2b512(), NULL))
         return err_fail(-EIO, "libcrypto cannot compute BLAKE2b-512");
-    int rc = pthread_create(&h->thread, NULL, hash_main, w);
+    int rc = workers_open(&h->workers, &(struct workers_opts){.threads = FLAT_THREADS, .name = "setup hash"});
+    if (rc)
+        return rc;
+    rc = pthread_create(&h->thread, NULL, hash_main, w);
     if (rc)
         return err_fail(-rc, "cannot start a thread for the circuit hash: %s", strerror(rc));
     h->started = true;
@@ -133,6 +150,8 @@ static void hash_close(struct hash_lane *h)
     pthread_mutex_unlock(&h->lock);
     if (h->started)
         pthread_join(h->thread, NULL);
+    if (h->workers)
+        workers_close(h->workers);
     pthread_cond_destroy(&h->changed);
     pthread_mutex_destroy(&h->lock);
     EVP_MD_CTX_free(h->ctx);
