@@ -50,6 +50,10 @@ struct gpu_finish {
     void (*run)(struct gpu_finish *f);
 };
 
+/* Two in flight keep the link busy while kernels take equally long for each slice; the third slot gives way while one
+ * reduces its buckets. */
+enum { GPU_RING_SLOTS = 3 };
+
 struct gpu_lane {
     struct stream base;
     cudaStream_t compute, copy; /* copy: streamed bases, beside the kernels */
@@ -69,12 +73,12 @@ struct gpu_lane {
     cudaEvent_t epoch;
     uint64_t epoch_ns;
     struct gpu_ring {
-        char *memory; /* two slots of streamed bases */
+        char *memory; /* GPU_RING_SLOTS of streamed bases */
         size_t slot_bytes;
-        unsigned next; /* slot of the next slice */
-        bool used[2];  /* its `consumed` was recorded */
-        bool busy;     /* slices were queued since the last sync: copies run ahead */
-        cudaEvent_t copied[2], consumed[2];
+        unsigned next;             /* slot of the next slice */
+        bool used[GPU_RING_SLOTS]; /* its `consumed` was recorded */
+        bool busy;                 /* slices were queued since the last sync: copies run ahead */
+        cudaEvent_t copied[GPU_RING_SLOTS], consumed[GPU_RING_SLOTS];
     } ring;
 };
 enum { GPU_PINNED_BYTES = 4 << 20 };

@@ -101,12 +101,13 @@ static size_t run_slot(struct msm_run *r)
 static bool run_fits(const struct msm_run *r, size_t need, size_t slot)
 {
     const struct gpu_lane *l = lane_of(r->s);
-    size_t held = l->work_bytes + 2 * l->ring.slot_bytes;
+    size_t held = l->work_bytes + GPU_RING_SLOTS * l->ring.slot_bytes;
     if (need <= l->work_bytes && slot <= l->ring.slot_bytes)
         return true;
     if (l->reserved)
         return false;
-    return max_size(need, l->work_bytes) + 2 * max_size(slot, l->ring.slot_bytes) <= held + gpu_room(gpu_of(r->s));
+    return max_size(need, l->work_bytes) + GPU_RING_SLOTS * max_size(slot, l->ring.slot_bytes) <=
+           held + gpu_room(gpu_of(r->s));
 }
 
 /* The largest slice that fits what is free, then the workspace for it. */

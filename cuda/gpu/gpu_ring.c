@@ -1,5 +1,7 @@
-/* Streamed bases: two slots in device memory, filled by the lane's copy stream in turn. Kept apart from the workspace,
+/* Streamed bases: slots in device memory, filled by the lane's copy stream in turn. Kept apart from the workspace,
  * so that the next operation's first slice is copied while this one still reduces its buckets. */
+#include <string.h>
+
 #include "cuda/gpu/gpu.h"
 #include "perf/err.h"
 
@@ -11,7 +13,7 @@ int ring_reserve(struct stream *s, size_t slot_bytes)
         return 0;
     ring_close(s); /* cudaFree waits for what still reads or fills it */
     void *p;
-    int rc = gpu_take(gpu_of(s), &p, 2 * slot_bytes, "streamed bases");
+    int rc = gpu_take(gpu_of(s), &p, GPU_RING_SLOTS * slot_bytes, "streamed bases");
     if (rc)
         return rc;
     g->memory = p;
@@ -22,10 +24,10 @@ int ring_reserve(struct stream *s, size_t slot_bytes)
 void ring_close(struct stream *s)
 {
     struct gpu_ring *g = &lane_of(s)->ring;
-    gpu_give(gpu_of(s), g->memory, 2 * g->slot_bytes);
+    gpu_give(gpu_of(s), g->memory, GPU_RING_SLOTS * g->slot_bytes);
     g->memory = NULL;
     g->slot_bytes = 0;
-    g->used[0] = g->used[1] = false;
+    memset(g->used, 0, sizeof g->used);
 }
 
 char *ring_slot(struct stream *s, unsigned slot)
@@ -39,7 +41,7 @@ int ring_begin(struct stream *s, unsigned *slot)
     struct gpu_lane *l = lane_of(s);
     struct gpu_ring *g = &l->ring;
     unsigned k = g->next;
-    g->next ^= 1;
+    g->next = (k + 1) % GPU_RING_SLOTS;
     g->busy = true;
     *slot = k;
     return lane_fail(s, g->used[k] ? (int)cudaStreamWaitEvent(l->copy, g->consumed[k], 0) : 0,

@@ -34,7 +34,7 @@ static int lane_start(struct gpu_lane *l)
     int rc = (int)cudaStreamCreateWithFlags(&l->compute, cudaStreamNonBlocking);
     if (!rc)
         rc = (int)cudaStreamCreateWithFlags(&l->copy, cudaStreamNonBlocking);
-    for (int i = 0; i < 2 && !rc; i++) {
+    for (int i = 0; i < GPU_RING_SLOTS && !rc; i++) {
         rc = (int)cudaEventCreateWithFlags(&l->ring.copied[i], cudaEventDisableTiming);
         if (!rc)
             rc = (int)cudaEventCreateWithFlags(&l->ring.consumed[i], cudaEventDisableTiming);
@@ -51,7 +51,7 @@ static int lane_start(struct gpu_lane *l)
 
 static void lane_stop(struct gpu_lane *l)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < GPU_RING_SLOTS; i++) {
         if (l->ring.copied[i])
             cudaEventDestroy(l->ring.copied[i]);
         if (l->ring.consumed[i])

@@ -12,7 +12,7 @@ namespace
 enum Mode { NONE, REFUSE, POISON };
 Mode mode;
 size_t calls, target;
-bool hit, was_launch, fill, inside;
+bool hit, was_launch, fill, inside, launches;
 std::string place, poisoned;
 
 /* Built before main by constructors of other units, so they must be made at first use. */
@@ -47,12 +47,12 @@ std::string plain_name(const char *mangled)
     return from == std::string::npos ? s : s.substr(from + 1);
 }
 
-bool count_call(const char *name)
+bool count_call(const char *name, bool launch = false)
 {
-    if (inside || mode != REFUSE || ++calls != target)
+    if (inside || mode != REFUSE || (launches && !launch) || ++calls != target)
         return false;
     hit = true;
-    was_launch = false;
+    was_launch = launch;
     place = name;
     return true;
 }
@@ -64,9 +64,10 @@ __global__ void out_of_bounds(int *p)
 } // namespace
 
 extern "C" {
-void fault_refuse(size_t k)
+void fault_refuse(size_t k, bool launches_only)
 {
     mode = REFUSE;
+    launches = launches_only;
     calls = 0;
     target = k;
     hit = false;
@@ -148,8 +149,7 @@ cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block
     const std::string &name = handle_names()[kernel];
     if (!inside)
         kernels()[name] = true;
-    if (count_call(name.c_str())) {
-        was_launch = true;
+    if (count_call(name.c_str(), true)) {
         block = dim3(4096);
     } else if (mode == POISON && !inside && !hit && name == poisoned) {
         hit = inside = true;

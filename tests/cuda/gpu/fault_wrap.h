@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* The k-th call from now on (1 = the next) is refused; 0: none. Counting starts anew. */
-void fault_refuse(size_t k);
+/* The k-th call from now on (1 = the next), or the k-th launch, is refused; 0: none. Counting starts anew. */
+void fault_refuse(size_t k, bool launches_only);
 /* Before the next launch of that kernel the GPU writes out of bounds, so that the error is met later and sticks. */
 void fault_poison(const char *kernel);
 void fault_none(void);
