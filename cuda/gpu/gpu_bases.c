@@ -27,6 +27,7 @@ void gpu_order_words(uint32_t r[8], const struct curve *c)
 static int points_upload(struct stream *s, void *dst, const char *src, size_t bytes)
 {
     size_t head = (size_t)((uintptr_t)src % 64);
+    lane_note(s, "copy of %zu bytes of bases", bytes);
     if (head == 0)
         return lane_fail(s, gpu_upload(gpu_of(s), compute_of(s), dst, src, bytes), "copying %zu bytes of bases", bytes);
     size_t step = GPU_COPY_CHUNK;
@@ -51,6 +52,8 @@ static int multiples_make(struct stream *s, struct bases *b)
 {
     size_t step = b->n < 1 << 21 ? b->n : 1 << 21, bytes = b->ops->affine_bytes;
     void *scratch;
+    if (b->multiples > 1)
+        lane_note(s, "%u window multiples of %zu bases", b->multiples, b->n);
     int rc = b->multiples > 1 ? lane_work(s, &scratch, b->ops->normalize_scratch(step), "window multiples") : 0;
     for (unsigned m = 1; m < b->multiples && !rc; m++)
         for (size_t at = 0; at < b->n && !rc; at += step) {

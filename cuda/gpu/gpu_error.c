@@ -96,15 +96,27 @@ static int fail_va(const struct gpu_device *d, int rc, const char *fmt, va_list 
                     what, cudaGetErrorString((cudaError_t)rc), rc);
 }
 
+/* Add to this thread's sentence. */
+static void sentence_add(const char *between, const char *tail)
+{
+    char sentence[1024];
+    err_copy(sentence);
+    size_t used = strlen(sentence);
+    snprintf(sentence + used, sizeof sentence - used, "%s%s", between, tail);
+    err_set(sentence);
+}
+
 int gpu_fail(const struct gpu_device *d, int rc, const char *fmt, ...)
 {
     if (rc == 0)
         return 0;
     va_list ap;
     va_start(ap, fmt);
-    rc = fail_va(d, rc, fmt, ap);
+    int err = fail_va(d, rc, fmt, ap);
     va_end(ap);
-    return rc;
+    if (error_sticks(rc))
+        sentence_add("; ", "earlier work on this GPU caused it");
+    return err;
 }
 
 int lane_fail(struct stream *s, int rc, const char *fmt, ...)
@@ -114,13 +126,15 @@ int lane_fail(struct stream *s, int rc, const char *fmt, ...)
     struct gpu_lane *l = lane_of(s);
     va_list ap;
     va_start(ap, fmt);
-    rc = fail_va(gpu_of(s), rc, fmt, ap);
+    int err = fail_va(gpu_of(s), rc, fmt, ap);
     va_end(ap);
+    if (error_sticks(rc) && l->doing_bytes) /* whoever meets it need not have caused it */
+        sentence_add("; queued until then: ", l->doing);
     if (!l->failed) {
-        l->failed = rc;
+        l->failed = err;
         err_copy(l->why);
     }
-    return rc;
+    return err;
 }
 
 int lane_enter(struct stream *s)

@@ -115,6 +115,7 @@ static int matrix_fill(struct matrix *m)
     rc = gpu_stream_open(&d->base, &s, NULL);
     if (rc)
         return rc;
+    lane_note(s, "copy of a matrix of %zu rows", m->args.rows);
     rc = lane_fail(s, matrix_upload(d, compute_of(s), m, m->memory, &ignored), "copying a matrix of %zu bytes",
                    m->bytes);
     int end = gpu_stream_sync(s);

@@ -6,27 +6,39 @@
 /* Left for the driver and for other processes' small change */
 static const size_t RESERVE = (size_t)256 << 20;
 
-size_t gpu_room(struct gpu_device *d)
+/* cudaError_t: the driver's answer is also the first to tell of a fault of earlier work */
+static int room_ask(struct gpu_device *d, size_t *out)
 {
     size_t room = 0, total;
-    if (cudaMemGetInfo(&room, &total))
-        return 0;
+    int rc = (int)cudaMemGetInfo(&room, &total);
+    if (rc)
+        return rc;
     room = room > RESERVE ? room - RESERVE : 0;
     if (d->memory_limit) {
         size_t taken = atomic_load(&d->taken), left = d->memory_limit > taken ? d->memory_limit - taken : 0;
         room = left < room ? left : room;
     }
-    return room;
+    *out = room;
+    return 0;
+}
+
+size_t gpu_room(struct gpu_device *d)
+{
+    size_t room = 0;
+    return room_ask(d, &room) ? 0 : room;
 }
 
 int gpu_take(struct gpu_device *d, void **out, size_t bytes, const char *what)
 {
-    size_t room = gpu_room(d);
+    size_t room = 0;
+    int rc = gpu_fail(d, room_ask(d, &room), "%s, asking for free memory", what);
+    if (rc)
+        return rc;
     if (bytes > room)
         return err_fail(-ENOMEM, "cuda:%u: %s needs %zu MiB of device memory, %zu MiB are free to this process",
                         d->ordinal, what, (bytes >> 20) + 1, room >> 20);
     void *p = NULL;
-    int rc = gpu_fail(d, (int)cudaMalloc(&p, bytes ? bytes : 1), "%s, allocating %zu bytes", what, bytes);
+    rc = gpu_fail(d, (int)cudaMalloc(&p, bytes ? bytes : 1), "%s, allocating %zu bytes", what, bytes);
     if (rc)
         return rc;
     atomic_fetch_add(&d->taken, bytes);
@@ -66,11 +78,15 @@ int lane_work(struct stream *s, void **out, size_t bytes, const char *what)
     struct gpu_lane *l = lane_of(s);
     struct gpu_device *d = gpu_of(s);
     if (bytes > l->work_bytes) {
+        size_t room;
+        int rc = lane_fail(s, room_ask(d, &room), "%s, asking for free memory", what);
+        if (rc)
+            return rc;
         /* cudaFree waits for the work that still uses the old one */
         gpu_give(d, l->work, l->work_bytes);
         l->work = NULL;
         l->work_bytes = 0;
-        int rc = gpu_take(d, &l->work, bytes, what);
+        rc = gpu_take(d, &l->work, bytes, what);
         if (rc)
             return rc;
         l->work_bytes = bytes;

@@ -137,9 +137,9 @@ int gpu_stream_sync(struct stream *s)
     int rc = (int)cudaStreamSynchronize(l->compute), copied = (int)cudaStreamSynchronize(l->copy);
     rc = rc ? rc : copied; /* after a failure too: a copy still reads the caller's memory */
     if (rc && !l->failed && l->doing_more)
-        lane_fail(s, rc, "one of these, or of %zu behind them: %s", l->doing_more, l->doing);
+        lane_fail(s, rc, "work of the stream, %zu operations", l->doing_more + 1);
     else if (rc && !l->failed)
-        lane_fail(s, rc, "one of these: %s", l->doing);
+        lane_fail(s, rc, "work of the stream");
     lane_notes_clear(l);
     l->ring.busy = false;
     marks_read(l, !l->failed);

@@ -1,7 +1,7 @@
 # bash completion for penstock
 _penstock() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} cmd=${COMP_WORDS[1]}
-    local common="--json --quiet --verbose --help" compute="--device --threads" machine="--xml --sysfs" words=
+    local common="--json --quiet --verbose --help" compute="--device --device-memory --threads" machine="--xml --sysfs" words=
     local benches="pool start fill link field ntt msm prove partition gpu"
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then

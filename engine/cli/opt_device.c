@@ -6,12 +6,17 @@
 #include <string.h>
 
 #include "perf/log.h"
+#include "perf/units.h"
 
+enum { OPT_MEMORY = 512 };
 static const struct argp_option options[] = {
     {"device", 'd', "NAME", 0,
      "auto (a GPU where there is one and the circuit is large enough to win back the driver's start, else the host; "
-     "says "
-     "which and why), host, or cuda:N; a named device is never replaced by another",
+     "says which and why), host, or cuda:N; a named device is never replaced by another",
+     5},
+    {"device-memory", OPT_MEMORY, "SIZE", 0,
+     "GPU memory that this process may take, like 8GiB; default: what is free. What does not fit is streamed from the "
+     "host, or refused before any work",
      5},
     {"threads", 't', "N", 0, "Threads of the host device; default: all CPUs that this process may use", 5},
     {0},
@@ -26,6 +31,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--device takes auto, host or cuda:N, not \"%s\"", arg);
         choice->name = arg;
         return 0;
+    case OPT_MEMORY: {
+        uint64_t bytes;
+        if (units_parse_bytes(arg, &bytes) || bytes == 0)
+            argp_error(state, "--device-memory takes a size like 8GiB, not \"%s\"", arg);
+        choice->opts.memory_limit = bytes;
+        return 0;
+    }
     case 't': {
         char *end;
         unsigned long n = strtoul(arg, &end, 10);

@@ -1,4 +1,4 @@
-/* --device and --threads, as every command that computes takes them, and what `auto' takes. */
+/* --device, --device-memory and --threads, as every command that computes takes them, and what `auto' takes. */
 #ifndef ENGINE_CLI_OPT_DEVICE_H
 #define ENGINE_CLI_OPT_DEVICE_H
 

@@ -437,6 +437,52 @@ static void stream_kind(const struct msm_bench *m, char *host, size_t bytes, dou
     memmove(host, host + 13, bytes);
 }
 
+/* Sums of selected bases: hardly any arithmetic, so the link is the limit. */
+static void stream_selected(const struct msm_bench *m, const char *host, size_t bytes, double peak)
+{
+    size_t words = m->n / 64;
+    uint64_t *bits = malloc(words * 8);
+    struct fr sum = {{0}}, x;
+    for (size_t i = 0; i < words; i++)
+        bits[i] = mix(i + 99);
+    for (size_t i = 0; i < m->n; i++)
+        if (bits[i / 64] >> i % 64 & 1) {
+            struct scalar k = number(1, i, false);
+            m->curve->fr_from_scalar(&x, &k);
+            m->curve->fr_add(&sum, &sum, &x);
+        }
+    struct scalar s;
+    struct point want, got;
+    m->curve->fr_to_scalar(&s, &sum);
+    m->curve->mul(m->group, &want, &m->curve->generator[m->group], &s);
+    struct dbuf b = device_buffer(words * 8);
+    MUST(dev->ops->copy_h2d(str, b, bits, words * 8));
+    MUST(dev->ops->stream_sync(str));
+    struct bases_args args = {.curve = m->curve, .group = m->group, .points = host, .n = m->n};
+    struct bases *h;
+    MUST(dev->ops->bases_open(dev, &h, &args));
+    for (int calls = 1; calls <= 6; calls += 5) {
+        double best = 1e9;
+        for (int i = 0; i < 4; i++) {
+            double t = now_ms();
+            for (int k = 0; k < calls; k++)
+                MUST(dev->ops->sum_selected(str, &(struct sum_selected_args){h, b, &got}));
+            MUST(dev->ops->stream_sync(str));
+            t = (now_ms() - t) / calls;
+            best = t < best ? t : best;
+        }
+        char variant[64], note[96];
+        snprintf(variant, sizeof variant, "G%d selected%s", m->group + 1, calls > 1 ? ", row of 6" : "");
+        snprintf(note, sizeof note, "%s, %.1f GB/s = %.1f %% of the link",
+                 memcmp(&got, &want, sizeof want) ? "WRONG" : "right", (double)bytes / best * 1e-6,
+                 (double)bytes / best * 1e-4 / peak);
+        report("stream", m->curve->title, m->log_n, variant, best, note);
+    }
+    dev->ops->bases_close(h);
+    dev->ops->free(dev, b);
+    free(bits);
+}
+
 static void bench_stream(unsigned log_n, unsigned groups, unsigned curves)
 {
     for (int v = 0; v < CURVES * GROUPS; v++) {
@@ -466,6 +512,7 @@ static void bench_stream(unsigned log_n, unsigned groups, unsigned curves)
         report("stream", m.curve->title, log_n, "link peak", (double)bytes / peak * 1e-6, note);
         for (int bits = 0; bits < 2; bits++)
             stream_kind(&m, host, bytes, peak, bits);
+        stream_selected(&m, host, bytes, peak);
         MUST(dev->ops->host_unregister(dev, host));
         free(host);
         dev->ops->free(dev, m.scalars);

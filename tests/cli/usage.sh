@@ -23,6 +23,8 @@ for c in topo plan doctor keep bench; do
 done
 expect 2 "$PENSTOCK" prove --threads 0 a b
 expect 2 "$PENSTOCK" prove --threads 2x a b
+expect 2 "$PENSTOCK" prove --device-memory 0 a b
+expect 2 "$PENSTOCK" prove --device-memory 8XiB a b
 expect 2 "$PENSTOCK" setup --seed -1 a b c
 expect 2 "$PENSTOCK" key look "$k/mult.zkey"
 expect 69 "$PENSTOCK" prove --device cuda:77 "$k/mult.zkey" "$k/mult.wtns" "$scratch/p.json" "$scratch/q.json"

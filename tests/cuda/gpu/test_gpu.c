@@ -1,6 +1,8 @@
 /* Claim: every operation of the CUDA device gives what the host device gives, bit for bit, on random, structured and
  * degenerate inputs, on one handle again and again. Skipped (77) without a GPU.
  *     PENSTOCK_GPU_SMALL=1   small sizes only, for compute-sanitizer */
+#include <cuda_runtime_api.h>
+
 #include "fault_wrap.h"
 #include "gpu_test.h"
 
@@ -392,6 +394,52 @@ static void refusals(void **state)
     assert_string_equal(info.id, "cuda:0");
 }
 
+/* A device that may take 64 MiB: it refuses more with both figures, and streams what does not fit. */
+static void memory_limit(void **state)
+{
+    (void)state;
+    enum { LIMIT = 64 << 20, POINTS = 60000 };
+    struct device *d;
+    struct stream *s;
+    struct device_info info;
+    struct dbuf x;
+    struct point got, want;
+    size_t before, after, total, zero = 0;
+    struct known_points k = known_points_make(curve_get(CURVE_BLS12_381), GROUP_G1, small_only ? 600 : POINTS, 0);
+    struct scalar *scalars = malloc(k.n * sizeof *scalars);
+    scalars_fill(scalars, k.n, k.curve, SCALARS_RANDOM);
+    assert_int_equal(cudaMemGetInfo(&before, &total), 0);
+    MUST(device_cuda_open(&d, 0, &(struct device_opts){.memory_limit = LIMIT}));
+    MUST(d->ops->info(d, &info));
+    assert_true(info.free_bytes <= LIMIT);
+    assert_int_equal(d->ops->alloc(d, &x, LIMIT + 1), -ENOMEM);
+    assert_non_null(strstr(pen_last_error(), "MiB"));
+    MUST(d->ops->stream_open(d, &s, NULL));
+    MUST(d->ops->alloc(d, &x, k.n * sizeof *scalars));
+    MUST(d->ops->copy_h2d(s, x, scalars, k.n * sizeof *scalars));
+    struct bases *b = bases_on(d, &k, false, 0), *h = bases_on(both.host, &k, true, 0);
+    struct msm_set set = {b, 0, &got};
+    struct msm_args a = {k.curve, x, k.n, &set, 1};
+    MUST(d->ops->reserve(s, &(struct reserve_args){.msm = &a, .n_msm = 1}));
+    assert_int_equal(cudaMemGetInfo(&after, &total), 0);
+    for (int i = 0; i < 3; i++) { /* none of them takes more */
+        size_t now;
+        msm_run(d, s, k.curve, x, k.n, &b, &zero, &got, 1);
+        assert_int_equal(cudaMemGetInfo(&now, &total), 0);
+        assert_int_equal(now, after);
+    }
+    assert_true(before - after < LIMIT + (16 << 20)); /* the driver rounds each allocation up to 2 MiB */
+    msm_run(both.host, both.h, k.curve, device_wrap(scalars, k.n * sizeof *scalars), k.n, &h, &zero, &want, 1);
+    assert_memory_equal(&got, &want, sizeof want);
+    d->ops->bases_close(b);
+    both.host->ops->bases_close(h);
+    d->ops->free(d, x);
+    d->ops->stream_close(s);
+    d->ops->close(d);
+    known_points_free(&k);
+    free(scalars);
+}
+
 /* The same handle, inputs changing: nothing of an earlier call may show. */
 static void again(void **state)
 {
@@ -417,10 +465,10 @@ int main(void)
     rng_start();
     pair_open(&both);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies),       cmocka_unit_test(refusals), cmocka_unit_test(pointwise),
-        cmocka_unit_test(spmv),         cmocka_unit_test(ntt),      cmocka_unit_test(ntt_coset),
-        cmocka_unit_test(mul_base),     cmocka_unit_test(msm),      cmocka_unit_test(sum_selected),
-        cmocka_unit_test(check_points), cmocka_unit_test(again),
+        cmocka_unit_test(copies),       cmocka_unit_test(refusals),     cmocka_unit_test(pointwise),
+        cmocka_unit_test(spmv),         cmocka_unit_test(ntt),          cmocka_unit_test(ntt_coset),
+        cmocka_unit_test(mul_base),     cmocka_unit_test(msm),          cmocka_unit_test(sum_selected),
+        cmocka_unit_test(check_points), cmocka_unit_test(memory_limit), cmocka_unit_test(again),
     };
     int bad = cmocka_run_group_tests(tests, NULL, NULL);
     pair_close(&both);
