@@ -14,9 +14,10 @@
 
 #include "cuda/gpu/field.cuh"
 #include "cuda/gpu/launch.h"
-#include "cuda/gpu/launched.h"
 
 #include <cuda_runtime_api.h>
+
+#include "cuda/gpu/launched.h"
 
 enum { NTT_TILE_BITS = 2, NTT_MAX_BITS = 10, NTT_MAX_THREADS = 1 << (NTT_MAX_BITS + NTT_TILE_BITS - 3) };
 
