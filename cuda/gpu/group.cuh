@@ -33,7 +33,7 @@ extern "C" const struct gpu_group_ops GROUP_NAME = {
     sizeof(Xyzz<GROUP_FIELD>),
     accumulate_scratch<GROUP_FIELD, GROUP_THREADS, GROUP_BLOCKS>,
     accumulate_launch<GROUP_FIELD, GROUP_THREADS, GROUP_BLOCKS>,
-    reduce_shape,
+    reduce_shape<Cold>,
     reduce_scratch<Cold>,
     reduce_launch<Cold>,
     reduce_fold<Cold>,

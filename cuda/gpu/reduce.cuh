@@ -14,14 +14,22 @@
 
 #include <cuda_runtime_api.h>
 
-/* Threads that fill the GPU with this work, and elements per thread of a plane's block. */
-enum { REDUCE_THREADS = 132 * 384, PLANE_EACH = 4, PLANE_BLOCK = SUM_THREADS * PLANE_EACH };
+/* Elements per thread of a plane's block */
+enum { PLANE_EACH = 4, PLANE_BLOCK = SUM_THREADS * PLANE_EACH };
 
-static struct gpu_reduce_shape reduce_shape(uint32_t sets, uint32_t buckets)
+/* Threads that fill the GPU with additions: two warps of a scheduler do where products are inlined. */
+template <class F> struct ReduceThreads {
+    static constexpr uint32_t N = 132 * 384;
+};
+template <class P> struct ReduceThreads<Fe<P>> {
+    static constexpr uint32_t N = 132 * 256;
+};
+
+template <class F> static struct gpu_reduce_shape reduce_shape(uint32_t sets, uint32_t buckets)
 {
     struct gpu_reduce_shape s;
     uint64_t all = (uint64_t)sets * buckets;
-    s.segment = (uint32_t)((all + REDUCE_THREADS - 1) / REDUCE_THREADS);
+    s.segment = (uint32_t)((all + ReduceThreads<F>::N - 1) / ReduceThreads<F>::N);
     if (s.segment <= 2)
         s.segment = 1;
     s.segments = (buckets + s.segment - 1) / s.segment;
@@ -36,9 +44,20 @@ static uint32_t plane_blocks(uint32_t segments)
     return (segments + PLANE_BLOCK - 1) / PLANE_BLOCK;
 }
 
+/* Inlined where the field's products are: called, an addition keeps both points in local memory. 2^19 buckets, H200,
+ * all of the reduction: 0.60 ms instead of 0.78 (BN254 G1), 1.36 instead of 1.86 (BLS12-381 G1). */
+template <class P> static __device__ __forceinline__ void reduce_add(Xyzz<Fe<P>> &acc, const Xyzz<Fe<P>> &p)
+{
+    xyzz_add_inline(acc, p);
+}
+template <class F> static __device__ __forceinline__ void reduce_add(Xyzz<F> &acc, const Xyzz<F> &p)
+{
+    xyzz_add(acc, p);
+}
+
 template <class F> static size_t reduce_scratch(uint32_t sets, uint32_t buckets)
 {
-    struct gpu_reduce_shape s = reduce_shape(sets, buckets);
+    struct gpu_reduce_shape s = reduce_shape<F>(sets, buckets);
     size_t points = (size_t)sets * s.planes * plane_blocks(s.segments);
     if (s.segment > 1)
         points += 2 * (size_t)sets * s.segments;
@@ -59,8 +78,8 @@ static __global__ void __launch_bounds__(128)
     xyzz_zero(s);
     xyzz_zero(r);
     for (uint32_t i = to; i-- > from;) {
-        xyzz_add(r, b[i]);
-        xyzz_add(s, r);
+        reduce_add(r, b[i]);
+        reduce_add(s, r);
     }
     run[t] = r;
     sum[t] = s;
@@ -103,7 +122,7 @@ static __global__ void __launch_bounds__(SUM_THREADS) reduce_parts(const Xyzz<F>
 
 template <class F> static int reduce_launch(gpu_stream stream, const struct gpu_reduce *r, void *parts)
 {
-    struct gpu_reduce_shape s = reduce_shape(r->sets, r->buckets);
+    struct gpu_reduce_shape s = reduce_shape<F>(r->sets, r->buckets);
     uint32_t blocks = plane_blocks(s.segments);
     Xyzz<F> *part = (Xyzz<F> *)r->scratch, *run = part + (size_t)r->sets * s.planes * blocks;
     Xyzz<F> *sum = run + (size_t)r->sets * s.segments;
