@@ -4,7 +4,8 @@
 #include "cuda/gpu/ntt.cuh"
 
 template <class P>
-static __global__ void powers(struct gpu_fr *out, size_t n, unsigned shift, struct gpu_fr base, struct gpu_fr factor)
+static __global__ void powers(struct gpu_factor *out, size_t n, unsigned shift, struct gpu_fr base,
+                              struct gpu_fr factor)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)
@@ -13,11 +14,14 @@ static __global__ void powers(struct gpu_fr *out, size_t n, unsigned shift, stru
     field_pow_u64(r, b, (uint64_t)i << shift);
     scale(r, fr_load<P>(&factor, 0));
     field_canon(r, r);
-    fr_store(out, i, r);
+    Shoup<P> pair;
+    shoup_of(pair, r);
+    fr_store(out, 2 * i, pair.w);
+    fr_store(out, 2 * i + 1, pair.wq);
 }
 
 template <class P>
-static int powers_launch(gpu_stream s, struct gpu_fr *out, size_t n, unsigned shift, struct gpu_fr base,
+static int powers_launch(gpu_stream s, struct gpu_factor *out, size_t n, unsigned shift, struct gpu_fr base,
                          struct gpu_fr factor)
 {
     powers<P><<<(unsigned)((n + 127) / 128), 128, 0, s>>>(out, n, shift, base, factor);

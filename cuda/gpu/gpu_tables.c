@@ -1,5 +1,5 @@
 /* Twiddle and coset tables on the device: made once per curve, root and size, shared by the streams, kept until the
- * device closes. The largest set is 8 MiB + 1.5 MiB. */
+ * device closes. The largest set is 16 MiB + 3 MiB. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,11 +53,11 @@ static int twiddles_make(struct stream *s, struct gpu_tables *t)
     size_t local = (size_t)1 << local_bits, near = (size_t)1 << near_bits;
     size_t low = low_count(t->log_n), high = high_count(t->log_n);
     struct gpu_fr root = gpu_fr_of(t->base), one = fr_one(t->curve);
-    t->bytes = (local + near + low + 2 * high) * sizeof(struct gpu_fr);
+    t->bytes = (local + near + low + 2 * high) * sizeof(struct gpu_factor);
     int rc = gpu_take(gpu_of(s), &t->memory, t->bytes, "NTT tables");
     if (rc)
         return rc;
-    struct gpu_fr *p = t->memory;
+    struct gpu_factor *p = t->memory;
     t->twiddles = (struct gpu_ntt_tables){.local = p,
                                           .near = p + local,
                                           .low = p + local + near,
@@ -80,11 +80,12 @@ static int powers_make(struct stream *s, struct gpu_tables *t)
 {
     const struct gpu_field_ops *ops = gpu_field_of(t->curve);
     size_t low = low_count(t->log_n), high = high_count(t->log_n);
-    t->bytes = (low + high) * sizeof(struct gpu_fr);
+    t->bytes = (low + high) * sizeof(struct gpu_factor);
     int rc = gpu_take(gpu_of(s), &t->memory, t->bytes, "coset tables");
     if (rc)
         return rc;
-    struct gpu_fr *p = t->memory, base = gpu_fr_of(t->base);
+    struct gpu_factor *p = t->memory;
+    struct gpu_fr base = gpu_fr_of(t->base);
     t->coset = (struct gpu_ntt_powers){p, p + low};
     int e = ops->powers(compute_of(s), p, low, 0, base, fr_one(t->curve));
     if (!e)

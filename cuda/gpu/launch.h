@@ -21,7 +21,12 @@ struct gpu_fr {
     uint64_t l[4];
 };
 
-/* Tables of one transform size and root, all in device memory (ntt_tables.c):
+/* A factor as the transforms' tables hold it: w, not as a Montgomery residue, and floor(w 2^256 / r) (shoup.cuh) */
+struct gpu_factor {
+    struct gpu_fr w, wq;
+};
+
+/* Tables of one transform size and root, all in device memory (gpu_tables.c):
  *   local   w_1024^i (w_n^i for n < 1024): the butterflies inside a pass
  *   near    w_(2^near_bits)^i, all i: factors between passes whose span is at most 2^near_bits
  *   low     w_n^i, i < 2^14            factors of wider spans are low[e mod 2^14] * high[e / 2^14]
@@ -30,13 +35,13 @@ struct gpu_fr {
  */
 enum { NTT_LOCAL_BITS = 10, NTT_NEAR_BITS = 18, NTT_LOW_BITS = 14 };
 struct gpu_ntt_tables {
-    const struct gpu_fr *local, *near, *low, *high, *scaled;
+    const struct gpu_factor *local, *near, *low, *high, *scaled;
     unsigned near_bits;
 };
 
 /* A factor k^e for element e of the natural order: low[e mod 2^14] * high[e / 2^14]. NULL low = none. */
 struct gpu_ntt_powers {
-    const struct gpu_fr *low, *high;
+    const struct gpu_factor *low, *high;
 };
 
 enum gpu_ntt_kind { GPU_NTT_DIF, GPU_NTT_DIT, GPU_NTT_BOTH };
@@ -75,7 +80,8 @@ struct gpu_field_ops {
     int (*ntt_small)(gpu_stream s, const struct gpu_ntt_pass *p, struct gpu_fr root); /* log_n <= 2 */
     int (*ntt_reverse)(gpu_stream s, struct gpu_fr *data, unsigned log_n, size_t batch);
     /* out[i] = factor * base^(i << shift), i < n */
-    int (*powers)(gpu_stream s, struct gpu_fr *out, size_t n, unsigned shift, struct gpu_fr base, struct gpu_fr factor);
+    int (*powers)(gpu_stream s, struct gpu_factor *out, size_t n, unsigned shift, struct gpu_fr base,
+                  struct gpu_fr factor);
     int (*pointwise)(gpu_stream s, enum gpu_pointwise op, struct gpu_fr *out, const struct gpu_fr *a,
                      const struct gpu_fr *b, const struct gpu_fr *c, struct gpu_fr k, size_t n, bool plain);
     int (*spmv)(gpu_stream s, const struct gpu_spmv *m);

@@ -12,8 +12,8 @@
 #ifndef CUDA_GPU_NTT_CUH
 #define CUDA_GPU_NTT_CUH
 
-#include "cuda/gpu/field.cuh"
 #include "cuda/gpu/launch.h"
+#include "cuda/gpu/shoup.cuh"
 
 #include <cuda_runtime_api.h>
 
@@ -97,26 +97,36 @@ template <class P> static __device__ __forceinline__ void scale(Fe<P> &x, const 
     x = t;
 }
 
+/* x *= factor i of a table */
+template <class P> static __device__ __forceinline__ void turn(Fe<P> &x, const struct gpu_factor *table, size_t i)
+{
+    Shoup<P> s;
+    Fe<P> t;
+    s.w = fr_table<P>(&table->w, 2 * i);
+    s.wq = fr_table<P>(&table->w, 2 * i + 1);
+    field_mul_shoup(t, x, s);
+    x = t;
+}
+
 /* 2^g-point transforms of v[0..7], natural in, bit-reversed out: g = 3 one, 2 two, 1 four */
 template <class P>
-static __device__ __forceinline__ void core_dif(Fe<P> (&v)[8], uint32_t g, const struct gpu_fr *local,
+static __device__ __forceinline__ void core_dif(Fe<P> (&v)[8], uint32_t g, const struct gpu_factor *local,
                                                 uint32_t one_eighth)
 {
     if (g == 3) {
 #pragma unroll
         for (int k = 0; k < 4; k++)
             butterfly(v[k], v[k + 4]);
-        scale(v[5], fr_table<P>(local, one_eighth));
-        scale(v[6], fr_table<P>(local, 2 * one_eighth));
-        scale(v[7], fr_table<P>(local, 3 * one_eighth));
+        turn(v[5], local, one_eighth);
+        turn(v[6], local, 2 * one_eighth);
+        turn(v[7], local, 3 * one_eighth);
     }
     if (g >= 2) {
-        Fe<P> w4 = fr_table<P>(local, 2 * one_eighth);
 #pragma unroll
         for (int h = 0; h < 8; h += 4) {
             butterfly(v[h], v[h + 2]);
             butterfly(v[h + 1], v[h + 3]);
-            scale(v[h + 3], w4);
+            turn(v[h + 3], local, 2 * one_eighth);
         }
     }
 #pragma unroll
@@ -126,25 +136,24 @@ static __device__ __forceinline__ void core_dif(Fe<P> (&v)[8], uint32_t g, const
 
 /* The same, bit-reversed in, natural out */
 template <class P>
-static __device__ __forceinline__ void core_dit(Fe<P> (&v)[8], uint32_t g, const struct gpu_fr *local,
+static __device__ __forceinline__ void core_dit(Fe<P> (&v)[8], uint32_t g, const struct gpu_factor *local,
                                                 uint32_t one_eighth)
 {
 #pragma unroll
     for (int h = 0; h < 8; h += 2)
         butterfly(v[h], v[h + 1]);
     if (g >= 2) {
-        Fe<P> w4 = fr_table<P>(local, 2 * one_eighth);
 #pragma unroll
         for (int h = 0; h < 8; h += 4) {
-            scale(v[h + 3], w4);
+            turn(v[h + 3], local, 2 * one_eighth);
             butterfly(v[h], v[h + 2]);
             butterfly(v[h + 1], v[h + 3]);
         }
     }
     if (g == 3) {
-        scale(v[5], fr_table<P>(local, one_eighth));
-        scale(v[6], fr_table<P>(local, 2 * one_eighth));
-        scale(v[7], fr_table<P>(local, 3 * one_eighth));
+        turn(v[5], local, one_eighth);
+        turn(v[6], local, 2 * one_eighth);
+        turn(v[7], local, 3 * one_eighth);
 #pragma unroll
         for (int k = 0; k < 4; k++)
             butterfly(v[k], v[k + 4]);
@@ -164,7 +173,7 @@ static __device__ __forceinline__ uint32_t place_at(const Place &p, uint32_t e)
 
 /* Factors between groups: row j0 + k D, k = 0 .. 2^g - 1, times w_(2^g D)^(j0 rev(k)), D > 1 */
 template <class P>
-static __device__ __forceinline__ void group_factors(Fe<P> (&v)[8], const Place &p, const struct gpu_fr *local,
+static __device__ __forceinline__ void group_factors(Fe<P> (&v)[8], const Place &p, const struct gpu_factor *local,
                                                      uint32_t local_bits)
 {
     if (p.distance_bits == 0)
@@ -174,7 +183,7 @@ static __device__ __forceinline__ void group_factors(Fe<P> (&v)[8], const Place 
         uint32_t k = bits_reverse(e & ((1u << p.g) - 1), p.g);
         uint32_t j0 = place_at(p, e) >> p.column_bits & ((1u << p.distance_bits) - 1);
         if (k)
-            scale(v[e], fr_table<P>(local, j0 * k << (local_bits - p.g - p.distance_bits)));
+            turn(v[e], local, j0 * k << (local_bits - p.g - p.distance_bits));
     }
 }
 
@@ -211,19 +220,19 @@ static __device__ __forceinline__ void pass_factor(Fe<P> &x, const struct gpu_nt
     uint32_t column = f & ((1u << l.column_bits) - 1), row = f >> l.column_bits & ((1u << l.bits) - 1);
     uint32_t span = p.low_bits + p.bits, e = (l.low + column) * bits_reverse(row, p.bits);
     if (!scaled && span <= t.near_bits) {
-        scale(x, fr_table<P>(t.near, (size_t)e << (t.near_bits - span)));
+        turn(x, t.near, (size_t)e << (t.near_bits - span));
         return;
     }
     e <<= p.log_n - span;
-    scale(x, fr_table<P>(t.low, e & ((1u << NTT_LOW_BITS) - 1)));
-    scale(x, fr_table<P>(scaled ? t.scaled : t.high, e >> NTT_LOW_BITS));
+    turn(x, t.low, e & ((1u << NTT_LOW_BITS) - 1));
+    turn(x, scaled ? t.scaled : t.high, e >> NTT_LOW_BITS);
 }
 
 template <class P>
 static __device__ __forceinline__ void power_factor(Fe<P> &x, const struct gpu_ntt_powers &w, uint32_t e)
 {
-    scale(x, fr_table<P>(w.low, e & ((1u << NTT_LOW_BITS) - 1)));
-    scale(x, fr_table<P>(w.high, e >> NTT_LOW_BITS));
+    turn(x, w.low, e & ((1u << NTT_LOW_BITS) - 1));
+    turn(x, w.high, e >> NTT_LOW_BITS);
 }
 
 template <class P, enum gpu_ntt_kind kind>
