@@ -1,5 +1,6 @@
 /* Claim, without a GPU: the kernels' carry chains (run with an emulated carry flag) equal multiplication by 64-bit
- * words on all fields, also at the edges of what lazy operands may be; and signed digits add up to the scalar or to r
+ * words on all fields, also at the edges of what lazy operands may be; so do products with a constant and its quotient,
+ * which stay below 2p; and signed digits add up to the scalar or to r
  * minus it. Replay: PENSTOCK_SEED=... */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "cuda/gpu/digits.cuh"
 #include "cuda/gpu/fp2.cuh"
+#include "cuda/gpu/shoup.cuh"
 
 static uint64_t rng_state;
 
@@ -83,6 +85,31 @@ template <class P> static void differences()
     }
 }
 
+/* m as a residue gives the constant; x up to 2p, on BN254 up to 4p */
+template <class P> static void constants()
+{
+    for (int i = 0; i < 20000; i++) {
+        Fe<P> m, x, y, got, want, less;
+        Shoup<P> s;
+        fill<P>(m, false);
+        fill<P>(x, true);
+        field_mul_words(want, m, x);
+        if constexpr (P::mul_below_2p) { /* x + y, not reduced */
+            fill<P>(y, true);
+            if (i & 1)
+                field_sum_4p(x, x, y);
+            field_mul_words(want, m, x);
+        }
+        shoup_of(s, m);
+        field_mul_shoup(got, x, s);
+        field_below_2p<P>(less, got.l, 0);
+        expect_equal("product with a constant, below 2p", got, less);
+        field_canon(got, got);
+        field_canon(want, want);
+        expect_equal("product with a constant", got, want);
+    }
+}
+
 /* sum of digit_j 2^(c j), kept modulo 2^320 in words */
 template <class P> static void digits(uint32_t c)
 {
@@ -134,6 +161,8 @@ int main()
     products<Bn254Fr>();
     products<Bls381Fq>();
     products<Bls381Fr>();
+    constants<Bn254Fr>();
+    constants<Bls381Fr>();
     differences<Bn254Fq>();
     differences<Bls381Fq>();
     for (uint32_t c = 4; c <= 23; c++) {

@@ -9,8 +9,8 @@
  *
  * The result is the same residue as from the integer rows of field.cuh, R = 2^(32 N), with the same bounds: one operand
  * is shifted up by 52 n - 32 N bits as its limbs are cut, n limbs, and Montgomery's reduction takes 2^(52 n) off. */
-#ifndef CUDA_GPU_FP64_CUH
-#define CUDA_GPU_FP64_CUH
+#ifndef PERF_BENCH_FP64_CUH
+#define PERF_BENCH_FP64_CUH
 
 #include "cuda/gpu/carry.cuh"
 #include "cuda/gpu/params.cuh"
