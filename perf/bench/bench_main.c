@@ -12,6 +12,7 @@
 BENCH(fill);
 BENCH(gpu);
 BENCH(link);
+BENCH(msm);
 BENCH(ops);
 BENCH(partition);
 BENCH(pool);
@@ -33,6 +34,7 @@ static const struct {
     {"msm", bench_ops_main, {"--only", "msm"}, "multi-scalar multiplications on a device"},
     {"prove", bench_prove_main, {NULL}, "whole proofs of a key and a witness: median and spread of each stage"},
     {"partition", bench_partition_main, {NULL}, "a partition of many rows: how full the lanes are"},
+    {"msm-stages", bench_msm_main, {NULL}, "the stages of an MSM on a CUDA device, for any window width"},
     {"gpu", bench_gpu_main, {NULL}, "a CUDA device in detail: rates, transforms, MSMs with checked results, copies"},
 };
 enum { BENCHES = sizeof benches / sizeof *benches, ARGUMENTS = 256 };

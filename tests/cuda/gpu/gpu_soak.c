@@ -1,6 +1,6 @@
 /* N proofs of mixed circuits on one handle of the CUDA device, each one verified: nothing may be left behind.
  *
- *     soak [N] [KEY.zkey WITNESS.wtns ...]       N: 200
+ *     gpu_soak [N] [KEY.zkey WITNESS.wtns ...]       N: 200
  *
  * Circuits of both curves are made from a seed (PENSTOCK_SEED), keys of them by the device's own setup; more can be
  * named. A proof opens its key (resident or streamed in turn), computes one or two witnesses, and closes it. Free
@@ -37,7 +37,7 @@ static struct device *device;
 #define MUST(call)                                                                                                     \
     do {                                                                                                               \
         if ((call) != 0) {                                                                                             \
-            fprintf(stderr, "soak: %s: %s\n", #call, pen_last_error());                                                \
+            fprintf(stderr, "gpu_soak: %s: %s\n", #call, pen_last_error());                                                \
             exit(1);                                                                                                   \
         }                                                                                                              \
     } while (0)
@@ -93,7 +93,7 @@ static void prove(struct work *w, bool resident, unsigned times)
         struct scalar r, s;
         struct proof proof;
         enum pen_verdict verdict = PEN_FALSE;
-        MUST(groth16_compute(key, &sums, w->wtns, 0, NULL, NULL));
+        MUST(groth16_compute(key, &sums, w->wtns, NULL, NULL));
         MUST(scalar_random(w->zkey->curve, &r));
         MUST(scalar_random(w->zkey->curve, &s));
         groth16_fold(&proof, w->zkey, &sums, &r, &s);
