@@ -67,9 +67,11 @@ int trapdoor_read(const struct curve *curve, struct trapdoor *t, const char *pat
     for (int i = 0; i < SECRETS && !rc; i++) {
         const char *text = json_string_value(json_object_get(tree, names[i]));
         struct scalar s;
-        if (!text || !hex_parse(&s, text) || !scalar_is_canonical(curve, &s))
-            rc = err_fail(-EBADMSG, "%s: \"%s\" must be a hexadecimal string \"0x...\" below the scalar order of %s",
-                          path, names[i], curve->title);
+        if (!text || !hex_parse(&s, text) || !scalar_is_canonical(curve, &s) || !(s.l[0] | s.l[1] | s.l[2] | s.l[3]))
+            rc =
+                err_fail(-EBADMSG,
+                         "%s: \"%s\" must be a hexadecimal string \"0x...\", not zero and below the scalar order of %s",
+                         path, names[i], curve->title);
         else
             curve->fr_from_scalar(secret(&read, i), &s);
     }

@@ -13,7 +13,8 @@ struct trapdoor {
 int trapdoor_random(const struct curve *curve, struct trapdoor *t);
 /* The same seed gives the same key on every machine. */
 int trapdoor_derive(const struct curve *curve, struct trapdoor *t, uint64_t seed);
-/* From a JSON object with "tau", "alpha", "beta", "delta" as hexadecimal strings ("0x..."). -EBADMSG, -errno. */
+/* From a JSON object with "tau", "alpha", "beta", "delta" as hexadecimal strings ("0x..."), none of them zero:
+ * such a key would hold points at infinity. -EBADMSG. */
 int trapdoor_read(const struct curve *curve, struct trapdoor *t, const char *path);
 
 #endif

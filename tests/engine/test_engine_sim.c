@@ -14,6 +14,7 @@
 #include "engine/engine_internal.h"
 #include "perf/clock_virtual.h"
 #include "perf/log.h"
+#include "tests/slower.h"
 
 #define DATA PENSTOCK_TEST_DATA
 enum { JOBS = 6 };
@@ -132,7 +133,7 @@ static void test_wrong_results(void **state)
 static void test_interleavings(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= rounds(60); seed++) {
         struct outcome a = live(2, NULL, seed), b = live(2, NULL, seed);
         assert_int_equal(a.done, JOBS);
         assert_int_equal(a.end_ns, b.end_ns); /* exact, run after run */

@@ -14,6 +14,7 @@
 #include "engine/job_queue.h"
 #include "perf/clock.h"
 #include "perf/err.h"
+#include "tests/slower.h"
 
 #define S UINT64_C(1000000000)
 static struct job_queue *q;
@@ -341,7 +342,7 @@ static struct job *slow_pick(struct job **live, size_t n, uint64_t now, uint64_t
 static void test_random(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 200; seed++) {
+    for (uint64_t seed = 1; seed <= rounds(200); seed++) {
         uint64_t r = seed * 0x9e3779b97f4a7c15u, now = 0;
         begin((struct job_queue_opts){.age_ns = S, .keep_ns = 1ull << 60, .keep_jobs = 1000});
         struct job *live[300];

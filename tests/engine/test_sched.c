@@ -17,6 +17,7 @@
 #include "engine/sched.h"
 #include "perf/clock.h"
 #include "perf/err.h"
+#include "tests/slower.h"
 
 enum { GPUS = 8, KINDS = 3, STEPS = 3, JOBS = 128 };
 #define MS  UINT64_C(1000000)
@@ -254,7 +255,7 @@ static void circuits_random(struct bench *b, uint64_t *r)
 static void test_random(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 200; seed++) {
+    for (uint64_t seed = 1; seed <= rounds(200); seed++) {
         uint64_t r = seed * 0x9e3779b97f4a7c15u;
         struct bench *b = calloc(1, sizeof *b);
         assert_non_null(b);
@@ -293,7 +294,7 @@ static void test_random(void **state)
 static void test_critical_bounded(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= rounds(60); seed++) {
         uint64_t r = seed * 0x9e3779b97f4a7c15u;
         struct bench *b = calloc(1, sizeof *b);
         assert_non_null(b);

@@ -7,6 +7,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/prover/random.h"
+#include "tests/slower.h"
 
 static int changes_per_file = 300;
 static long inputs;
@@ -85,6 +86,7 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     changes_per_file = argc > 3 ? atoi(argv[3]) : changes_per_file;
+    changes_per_file = (int)rounds((unsigned)changes_per_file);
     seed_begin(argv[0]);
     nftw(argv[1], visit, 8, FTW_PHYS);
     long seeds = inputs;

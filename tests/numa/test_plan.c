@@ -16,6 +16,7 @@
 #include "perf/err.h"
 #include "perf/units.h"
 #include "tests/numa/tree.h"
+#include "tests/slower.h"
 
 static struct topology *open_machine(const char *name)
 {
@@ -396,7 +397,7 @@ static void test_random(void **state)
     print_message("seed %#x (rerun: PENSTOCK_SEED=%#x)\n", seed, seed);
     srand(seed);
     static const char *const machines[] = {"snc4", "nps4", "unknown", "gpumem", "dgx2"};
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < (int)rounds(300); round++) {
         struct topology *topo = open_machine(machines[round % 5]);
         static struct limits l;
         limits_none(&l);

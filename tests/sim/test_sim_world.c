@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "cuda/sim/world.h"
+#include "tests/slower.h"
 
 enum { MIB = 1 << 20 };
 
@@ -149,7 +150,7 @@ static uint64_t traffic(uint64_t seed)
 static void test_random(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 300; seed++)
+    for (uint64_t seed = 1; seed <= rounds(300); seed++)
         assert_int_equal(traffic(seed * 0x9e3779b97f4a7c15u), traffic(seed * 0x9e3779b97f4a7c15u));
 }
 

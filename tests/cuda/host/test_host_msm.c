@@ -1,6 +1,7 @@
 /* Claim: msm, sum_selected, mul_base and check_points of the host device are right for every instruction set, thread
  * count, size and degenerate input. The twin works on logarithms. */
 #include "host_test.h"
+#include "tests/slower.h"
 
 static void sum_expect(const struct known_points *k, const struct scalar *x, const struct point *got)
 {
@@ -76,8 +77,8 @@ static void threads_and_ranges(void **state)
         struct device *d = device_of(isas[v / 3], counts[v % 3]);
         size_t odd = (size_t)(v % 3);
         for (int c = 0; d && c < CURVES; c++) {
-            kinds_of_input(d, curve_get((enum curve_id)c), GROUP_G1, 511 + odd);
-            kinds_of_input(d, curve_get((enum curve_id)c), GROUP_G2, 129 - odd);
+            kinds_of_input(d, curve_get((enum curve_id)c), GROUP_G1, ((size_t)1 << log_size(9, 6)) - 1 + odd);
+            kinds_of_input(d, curve_get((enum curve_id)c), GROUP_G2, ((size_t)1 << log_size(7, 5)) + 1 - odd);
         }
         if (d)
             d->ops->close(d);
@@ -89,7 +90,7 @@ static void large(void **state)
 {
     (void)state;
     static const enum scalar_kind kinds[] = {SCALARS_RANDOM, SCALARS_EQUAL, SCALARS_ONE, SCALARS_WITNESS};
-    size_t n = ((size_t)1 << 15) + 1;
+    size_t n = ((size_t)1 << log_size(15, 11)) + 1;
     struct scalar *x = malloc(n * sizeof *x);
     for (int v = 0; v < ISA_NAMES * 3; v++) {
         struct device *d = device_of(isas[v / 3], 2);
@@ -178,7 +179,7 @@ static void selected(void **state)
     for (int i = 0; i < ISA_NAMES; i++) {
         struct device *d = device_of(isas[i], 2);
         for (int v = 0; d && v < CURVES * GROUPS; v++) {
-            for (size_t n = 0; n < 500; n = 2 * n + 1)
+            for (size_t n = 0; n < (1u << log_size(9, 6)) - 12; n = 2 * n + 1)
                 select_some(d, curve_get((enum curve_id)(v / 2)), (enum group)(v % 2), n);
         }
         if (d)
@@ -217,9 +218,10 @@ static void fixed_base(void **state)
 {
     (void)state;
     static const size_t counts[] = {0, 1, 2, 9, 1025};
+    int step = slower() > 1 ? 3 : 1; /* through all curves, groups and counts either way */
     for (int i = 0; i < ISA_NAMES; i++) {
         struct device *d = device_of(isas[i], 2);
-        for (int v = 0; d && v < CURVES * GROUPS * SCALAR_KINDS; v++) {
+        for (int v = 0; d && v < CURVES * GROUPS * SCALAR_KINDS; v += step) {
             const struct curve *c = curve_get((enum curve_id)(v % 2));
             enum group g = (enum group)(v / 2 % 2);
             struct scalar k = scalar_random(c);

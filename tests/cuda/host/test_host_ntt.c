@@ -2,6 +2,7 @@
  * instruction set and thread count. The twin evaluates the sum at single points (all of them for small sizes), and the
  * transform back must give the input. */
 #include "host_test.h"
+#include "tests/slower.h"
 
 struct poly {
     const struct curve *c;
@@ -156,7 +157,7 @@ static void every_size(void **state)
     for (int v = 0; v < ISA_NAMES * 3; v++) {
         struct device *d = device_of(isas[v / 3], counts[v % 3]);
         for (int c = 0; d && c < CURVES; c++) {
-            for (unsigned log_n = 0; log_n <= 12; log_n++)
+            for (unsigned log_n = 0; log_n <= log_size(12, 7); log_n++)
                 all_orders(d, curve_get((enum curve_id)c), log_n, 1 + (log_n + (unsigned)v) % 3);
         }
         if (d)
@@ -171,7 +172,7 @@ static void large_sizes(void **state)
         struct device *d = device_of(isas[i], 2);
         if (!d)
             continue;
-        for (unsigned log_n = 13; log_n <= 16; log_n++)
+        for (unsigned log_n = 13; log_n <= log_size(16, 13); log_n++)
             all_orders(d, curve_get((enum curve_id)((log_n + (unsigned)i) % 2)), log_n, 1);
         d->ops->close(d);
     }
@@ -183,7 +184,7 @@ static void extremes(void **state)
     (void)state;
     for (int v = 0; v < ISA_NAMES * CURVES; v++) {
         struct device *d = device_of(isas[v / CURVES], 2);
-        for (unsigned log_n = 5; d && log_n <= 15; log_n += 5) {
+        for (unsigned log_n = 5; d && log_n <= log_size(15, 10); log_n += 5) {
             struct poly p;
             poly_make(&p, curve_get((enum curve_id)(v % CURVES)), log_n, 1, false);
             struct scalar last = scalar_minus(p.c, 1);

@@ -159,14 +159,14 @@ static void F(check_batch)(const CASES_TYPE *e, int n)
 static void F(cases)(void)
 {
     CASES_TYPE e[100], a, b;
-    int n = F(edges)(e, 100);
+    int n = F(edges)(e, 100), step = slower() > 1 ? 5 : 1;
     for (int i = 0; i < n; i++) {
         F(check_one)(&e[i]);
-        for (int j = 0; j < n; j++)
+        for (int j = i % step; j < n; j += step)
             F(check_pair)(&e[i], &e[j]);
     }
     F(check_batch)(e, n);
-    for (int i = 0; i < 4000; i++) {
+    for (unsigned i = 0; i < rounds(4000); i++) {
         rand_runs(a.l, N);
         rand_runs(b.l, N);
         big_mod(a.l, a.l, N, F(const).p, N);

@@ -9,6 +9,7 @@
 #include "tests/cuda/math/big.h"
 #include "tests/cuda/math/rand.h"
 #include "tests/cuda/math/stamp_cases.h"
+#include "tests/slower.h"
 
 #define CASES_FIELD bn254_fq
 #define CASES_TYPE  struct fe4

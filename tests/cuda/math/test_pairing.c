@@ -14,6 +14,7 @@
 #include "cuda/math/curve_tables.h"
 #include "tests/cuda/math/big.h"
 #include "tests/cuda/math/rand.h"
+#include "tests/slower.h"
 
 static struct scalar rand_scalar(const struct curve *c)
 {
@@ -37,7 +38,7 @@ static void check_bilinear(void **state)
     assert_true(c->pairing_is_one(g1, &zero, 1));
     c->pairing(e, &zero, g2);
     assert_memory_equal(e, one, bytes);
-    for (int i = 0; i < 10; i++) { /* e(a P, b Q) = e(a b P, Q), and e(a P, b Q) e(-b P, a Q) = 1 */
+    for (unsigned i = 0; i < rounds(10); i++) { /* e(a P, b Q) = e(a b P, Q), and e(a P, b Q) e(-b P, a Q) = 1 */
         struct scalar a = rand_scalar(c), b = rand_scalar(c), ab;
         struct point p[2], q[2], t;
         big_mulmod(ab.l, a.l, b.l, c->fr->p, 4);
