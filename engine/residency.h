@@ -43,13 +43,13 @@ struct residency_limits {
     unsigned per_pass;      /* proofs that may share a pass; 0: RESIDENCY_PASS */
 };
 
-/* Measured by `penstock tune`; zeros are an H200's targets (design.md). */
+/* Of this machine; zeros are what was measured on an H200 (residency.c). */
 struct residency_rates {
     double link_bytes_per_s;     /* 55.4e9 */
     double pageable_bytes_per_s; /* 7.6e9 */
     double disk_bytes_per_s;     /* 6e9 */
     double msm_ns[GROUPS];       /* for each point and scalar, no multiples */
-    double multiples_gain;       /* share of the MSM that `multiples` copies save at most: 0.25 */
+    double multiples_gain;       /* share of the MSM that `multiples` copies save at most: 0.13 */
     double bit_ns[GROUPS];       /* for each point whose scalar is 0 or 1 */
     double ntt_ns, spmv_ns;      /* element, non-zero */
 };

@@ -7,11 +7,11 @@
 
 #include "cuda/device.h"
 
-/* From how many rows for each thread of the host on `auto' takes a GPU. Opening the CUDA driver costs hundreds of
- * milliseconds, which a small circuit does not win back: 64,800 rows take an H200 38 ms and its host with 16 threads 74
- * ms; 259,200 rows 84 and 216 ms (README, driver's start not counted). At 16 threads this is 2^19 rows: some 0.43 s on
- * the host, 0.15 s and the start on the GPU. The one place where it is written. */
-enum { DEVICE_AUTO_ROWS_PER_THREAD = 1 << 15 };
+/* From how many rows for each thread of the host on `auto' takes a GPU. Opening the CUDA driver costs 0.35 s, which a
+ * small circuit does not win back: on an H200 with a host of 16 threads a whole process took 0.41 s on the GPU and 0.16 on
+ * the host at 2^17 rows, 0.53 and 0.47 at 2^19, 0.65 and 0.85 at 2^20, 1.57 and 3.36 at 2^22 (2026-12-01). They meet at
+ * about 640,000. The one place where it is written. */
+enum { DEVICE_AUTO_ROWS_PER_THREAD = 40000 };
 
 struct device_choice {
     const char *name; /* NULL = auto */

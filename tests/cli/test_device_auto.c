@@ -31,8 +31,8 @@ static void test_decision(void **state)
         const char *why;
     } cases[] = {
         {DEVICE_ROWS_MANY, 0, 8, false, 0, "this build has no CUDA device"},
-        {crossover - 1, 13000, 8, false, 0, "fewer than 524288 (32768 for each of 16 threads)"},
-        {crossover, 13000, 8, true, 1, "the first of 8 GPUs, and 524288 rows"},
+        {crossover - 1, 13000, 8, false, 0, "fewer than 640000 (40000 for each of 16 threads)"},
+        {crossover, 13000, 8, true, 1, "the first of 8 GPUs, and 640000 rows"},
         {crossover, 13000, 0, false, 1, "no usable GPU"},
         {0, 13000, 1, false, 0, "0 rows"},
         {DEVICE_ROWS_MANY, 13000, 1, true, 1, "the first of 1 GPUs"},
