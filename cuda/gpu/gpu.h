@@ -102,7 +102,9 @@ void gpu_close(struct device *d);
 int gpu_info(struct device *d, struct device_info *out);
 
 /* gpu_error.c: rc is a cudaError_t; 0 stays 0, else -ENOMEM or -EIO with "cuda:N: what: reason". After a sticky error
- * no handle can be opened on the GPU until the open ones are closed; the last one resets it. */
+ * no handle can be opened on the GPU until the open ones are closed; the last one resets it. Where the driver
+ * then gives the GPU to new processes only, opening it is -EIO and says so. */
+int gpu_context_select(const struct gpu_device *d);
 int gpu_fail(const struct gpu_device *d, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The same, and the stream refuses work from now on. */
 int lane_fail(struct stream *s, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -56,7 +56,7 @@ int device_cuda_built(void)
 
 static int gpu_start(struct gpu_device *d)
 {
-    int major = 0, rc = gpu_fail(d, (int)cudaSetDevice((int)d->ordinal), "opening the GPU");
+    int major = 0, rc = gpu_context_select(d);
     if (!rc)
         rc = gpu_fail(d, (int)cudaDeviceGetAttribute(&d->sms, cudaDevAttrMultiProcessorCount, (int)d->ordinal),
                       "counting its processors");

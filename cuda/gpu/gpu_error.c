@@ -5,12 +5,14 @@
 #include "cuda/gpu/gpu.h"
 #include "perf/err.h"
 
-/* One GPU as this process sees it. A sticky error spoils the context for all handles, and only a reset brings the GPU
- * back; that must not happen under a handle that is still open, so the last one to close does it. */
+/* One GPU as this process sees it. A sticky error spoils the context for all handles, and only a reset can bring the
+ * GPU back; that must not happen under a handle that is still open, so the last one to close does it. Some drivers give
+ * the GPU back to new processes only: after an illegal address, an H200's refused this one for 5 s and more (error 46).
+ */
 enum { GPUS = 64 };
 static struct gpu_context {
     unsigned handles;
-    bool sticky;
+    bool sticky, was_reset;
 } context[GPUS];
 static pthread_mutex_t context_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -42,8 +44,24 @@ void gpu_context_leave(unsigned ordinal)
         cudaDeviceReset();
         cudaGetLastError();
         c->sticky = false;
+        c->was_reset = true;
     }
     pthread_mutex_unlock(&context_lock);
+}
+
+int gpu_context_select(const struct gpu_device *d)
+{
+    cudaError_t rc = cudaSetDevice((int)d->ordinal);
+    pthread_mutex_lock(&context_lock);
+    bool was_reset = context[d->ordinal].was_reset;
+    pthread_mutex_unlock(&context_lock);
+    if (rc != cudaErrorDevicesUnavailable || !was_reset)
+        return gpu_fail(d, (int)rc, "opening the GPU");
+    cudaGetLastError();
+    return err_fail(-EIO,
+                    "cuda:%u: after its fault the driver gives this GPU to new processes only (CUDA error %d): other "
+                    "devices go on; start the process anew to use it",
+                    d->ordinal, (int)rc);
 }
 
 static void context_spoil(unsigned ordinal)

@@ -3,10 +3,15 @@
  * sentence (launches: with the kernel's name), or is right in spite of it; the next job on the same handle is right; no
  * byte of device memory is lost.
  *   2. A kernel that really writes out of bounds, for each kernel in turn: the job fails with a sentence that names its
- *      stage and sizes, the GPU is refused to others until its handles are closed, and then a new handle is right.
+ *      stage and sizes, the GPU is refused to others until its handles are closed, and then a new handle is right, or
+ *      the driver gives the GPU to new processes only, which is said; the host device and this process go on, and the
+ *      next process has the GPU.
  *   3. All kernels of the device were reached.
  * A job: every operation on one curve, with resident and streamed bases and matrices, against the host device. */
 #include <cuda_runtime_api.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "fault_wrap.h"
 #include "gpu_test.h"
@@ -392,47 +397,88 @@ static void all_reached(void **state)
     assert_int_equal(missing, 0);
 }
 
-/* A fault that sticks, at the first launch of `kernel`. False: this job does not launch it. */
-static bool poisoned_job(const char *kernel, const struct work *w, const struct outcome *want, struct outcome *got)
+/* What a process of its own does (--poison KERNEL): a fault that sticks, at the first launch of that kernel. */
+static const char *poison;
+static bool poison_hit;
+
+static void after_fault(struct outcome *got, const struct work *w, const struct outcome *want)
 {
+    struct device *d;
+    int rc = device_cuda_open(&d, 0, NULL);
+    if (rc) {
+        assert_int_equal(rc, -EIO);
+        assert_non_null(strstr(pen_last_error(), "to new processes only"));
+        print_message("  %s\n", pen_last_error());
+        MUST(device_host_open(&d, NULL));
+    }
+    MUST(job_run(d, w, got));
+    outcome_equal(got, want, w);
+    d->ops->close(d);
+}
+
+static void poisoned(void **state)
+{
+    const struct work *w = *state;
+    struct outcome *got = outcome_new();
     struct device *d, *other;
     char why[1024];
     MUST(device_cuda_open(&d, 0, NULL));
-    fault_poison(kernel);
+    fault_poison(poison);
     int rc = job_run(d, w, got);
     err_copy(why);
-    bool hit = fault_hit();
+    poison_hit = fault_hit();
     fault_none();
-    if (hit) {
+    if (poison_hit) {
         bool stage = strstr(why, "queued until then: ") || strstr(why, "earlier work on this GPU");
         if (rc != -EIO || !strstr(why, "cuda:0") || !stage)
-            fail_msg("out of bounds at %s: %d, %s", kernel, rc, why);
-        print_message("  %s: %s\n", kernel, why);
+            fail_msg("out of bounds at %s: %d, %s", poison, rc, why);
+        print_message("  %s: %s\n", poison, why);
         assert_int_equal(device_cuda_open(&other, 0, NULL), -EIO);
         assert_non_null(strstr(pen_last_error(), "still open"));
     }
     d->ops->close(d);
-    if (!hit)
-        return false;
-    MUST(device_cuda_open(&d, 0, NULL));
-    MUST(job_run(d, w, got));
-    outcome_equal(got, want, w);
-    d->ops->close(d);
-    return true;
+    if (poison_hit)
+        after_fault(got, w, &wants[w - works]);
+}
+
+enum { POISON_MISSED = 3 };
+
+static int poisoned_run(const char *kernel, enum curve_id curve)
+{
+    poison = kernel;
+    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(poisoned, &works[curve])};
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    return rc ? 1 : poison_hit ? 0 : POISON_MISSED;
+}
+
+static int poisoned_process(const char *kernel, const char *curve)
+{
+    char self[] = "/proc/self/exe", how[] = "--poison", *argv[] = {self, how, strdup(kernel), strdup(curve), NULL};
+    pid_t pid;
+    int status;
+    assert_int_equal(posix_spawn(&pid, self, NULL, NULL, argv, environ), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    free(argv[2]);
+    free(argv[3]);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
 }
 
 static void sticky_faults(void **state)
 {
     (void)state;
-    struct outcome *got = outcome_new();
     size_t n = fault_kernels(), done = 0;
-    for (size_t i = 0; i < n; i++) /* the curves in turn: a template has one launch site */
-        done += poisoned_job(fault_kernel_name(i), &works[i % CURVES], &wants[i % CURVES], got);
+    for (size_t i = 0; i < n; i++) { /* the curves in turn: a template has one launch site */
+        int rc = poisoned_process(fault_kernel_name(i), i % CURVES ? "1" : "0");
+        if (rc != 0 && rc != POISON_MISSED)
+            fail_msg("out of bounds at %s: see above", fault_kernel_name(i));
+        done += rc == 0;
+    }
     print_message("%zu kernels wrote out of bounds in turn\n", done);
     assert_true(done > 15);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct device *host;
     if (device_cuda_count() == 0)
@@ -442,6 +488,8 @@ int main(void)
     for (int i = 0; i < CURVES; i++)
         work_make(&works[i], &wants[i], curve_get((enum curve_id)i), host);
     host->ops->close(host);
+    if (argc == 4 && strcmp(argv[1], "--poison") == 0)
+        return poisoned_run(argv[2], argv[3][0] == '1' ? (enum curve_id)1 : (enum curve_id)0);
     const struct CMUnitTest tests[] = {cmocka_unit_test(refusals), cmocka_unit_test(refusals_wide),
                                        cmocka_unit_test(all_reached), cmocka_unit_test(sticky_faults)};
     return cmocka_run_group_tests(tests, NULL, NULL);
