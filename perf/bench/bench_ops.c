@@ -61,14 +61,32 @@ static void must(const struct run *b, int rc)
     bench_must(&b->set->out, rc);
 }
 
+/* Cycles of the time-stamp counter in a nanosecond: what published host figures are compared by. */
+static double cycles_per_ns(void)
+{
+    static double rate;
+    if (rate == 0) {
+        double begin = bench_now_s();
+        uint64_t cycles = __builtin_ia32_rdtsc();
+        while (bench_now_s() - begin < 0.05)
+            ;
+        rate = (double)(__builtin_ia32_rdtsc() - cycles) / ((bench_now_s() - begin) * 1e9);
+    }
+    return rate;
+}
+
 static void report(struct run *b, const char *what, double seconds, double operations)
 {
+    double ns = seconds * 1e9 / operations;
+    double cycles = b->info.flags & DEVICE_HOST_MEMORY ? ns * b->info.threads * cycles_per_ns() : 0;
     bench_row(&b->set->out,
-              json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:f, s:f}", "what", what, "curve", b->curve->name, "device",
-                        b->info.id, "isa", b->isa ? b->isa : "", "threads", (int)b->info.threads, "log_n",
-                        (int)b->set->log_n, "seconds", seconds, "ns_each", seconds * 1e9 / operations),
-              "%-10s %-10s %-8s %-8s %3u threads  2^%-2u  %10.3f ms  %9.2f ns each", what, b->curve->title, b->info.id,
-              b->isa ? b->isa : "", b->info.threads, b->set->log_n, seconds * 1e3, seconds * 1e9 / operations);
+              json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:f}", "what", what, "curve", b->curve->name,
+                        "device", b->info.id, "isa", b->isa ? b->isa : "", "threads", (int)b->info.threads, "log_n",
+                        (int)b->set->log_n, "seconds", seconds, "ns_each", ns, "core_cycles_each", cycles),
+              cycles > 0 ? "%-10s %-10s %-8s %-8s %3u threads  2^%-2u  %10.3f ms  %9.2f ns each, %.0f cycles of a core"
+                         : "%-10s %-10s %-8s %-8s %3u threads  2^%-2u  %10.3f ms  %9.2f ns each",
+              what, b->curve->title, b->info.id, b->isa ? b->isa : "", b->info.threads, b->set->log_n, seconds * 1e3,
+              ns, cycles);
 }
 
 /* canonical, so that they serve as Montgomery forms too */
@@ -124,6 +142,11 @@ static int run_msm(struct run *b, void *args)
     return b->d->ops->msm(b->s, args);
 }
 
+static int run_selected(struct run *b, void *args)
+{
+    return b->d->ops->sum_selected(b->s, args);
+}
+
 static void bench_field(struct run *b)
 {
     size_t n = (size_t)1 << b->set->log_n;
@@ -142,6 +165,23 @@ static void bench_ntt(struct run *b)
     struct ntt_coset_args c = {.curve = b->curve, .data = b->scalars, .log_n = a.log_n, .root = a.root};
     b->curve->fr_from_u64(&c.shift, 7);
     report(b, "ntt_coset", best_of(b, 5, run_coset, &c), n);
+}
+
+/* Additions: the sum of all points. It takes the place of the scalars. */
+static void bench_add(struct run *b, const struct bases *bases, enum group g)
+{
+    size_t bytes = ((((size_t)1 << b->set->log_n) + 63) / 64) * 8;
+    struct point result;
+    void *ones = malloc(bytes);
+    if (!ones)
+        must(b, err_fail(-ENOMEM, "no memory for 2^%u bits", b->set->log_n));
+    memset(ones, 0xff, bytes);
+    struct dbuf bits = dbuf_at(b->scalars, 0, bytes);
+    must(b, b->d->ops->copy_h2d(b->s, bits, ones, bytes));
+    struct sum_selected_args a = {bases, bits, &result};
+    report(b, g == GROUP_G1 ? "add_g1" : "add_g2", best_of(b, 3, run_selected, &a),
+           (double)((size_t)1 << b->set->log_n));
+    free(ones);
 }
 
 static void bench_msm(struct run *b, enum group g)
@@ -170,6 +210,7 @@ static void bench_msm(struct run *b, enum group g)
     struct msm_set set = {.bases = bases, .result = &result};
     struct msm_args a = {.curve = b->curve, .scalars = b->scalars, .n = n, .sets = &set, .n_sets = 1};
     report(b, g == GROUP_G1 ? "msm_g1" : "msm_g2", best_of(b, 3, run_msm, &a), (double)n);
+    bench_add(b, bases, g);
     b->d->ops->bases_close(bases);
     free(host);
 }
