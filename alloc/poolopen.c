@@ -103,6 +103,27 @@ static void pool_free(struct pool *p)
     free(p);
 }
 
+/* Arenas that a device would not let go of when their pool closed. It may still read them, so they stay mapped for as
+ * long as the process lives, and here, where a debugger and a leak checker find them. */
+static struct arena *abandoned;
+static pthread_mutex_t abandoned_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* How many there were. */
+static unsigned arenas_abandon(struct pool *p)
+{
+    unsigned n = 0;
+    pthread_mutex_lock(&abandoned_lock);
+    while (p->quarantine) {
+        struct arena *a = p->quarantine;
+        p->quarantine = a->next;
+        a->next = abandoned;
+        abandoned = a;
+        n++;
+    }
+    pthread_mutex_unlock(&abandoned_lock);
+    return n;
+}
+
 /* Nobody uses the pool: end what is mapped. Returns the arenas that would not go. */
 static unsigned pool_empty(struct pool *p)
 {
@@ -113,10 +134,7 @@ static unsigned pool_empty(struct pool *p)
     pool_wake_reclaimer(p);
     pthread_join(p->reclaimer, NULL);
     quarantine_retry(p);
-    unsigned n = 0;
-    for (const struct arena *a = p->quarantine; a; a = a->next)
-        n++;
-    return n;
+    return arenas_abandon(p);
 }
 
 int pool_open(struct pool **out, const struct pool_opts *opts)
