@@ -85,11 +85,14 @@ static int hwloc_read(hwloc_topology_t *hw_p, const char *xml)
     hwloc_topology_set_io_types_filter(hw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     hwloc_topology_set_flags(hw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     errno = 0;
-    if (xml && hwloc_topology_set_xml(hw, xml))
+    int bad = xml && hwloc_topology_set_xml(hw, xml);
+    if (!bad)
+        bad = hwloc_topology_load(hw); /* without libxml2, hwloc's own reader sees only now that it is none */
+    if (bad && xml)
         rc = err_fail(-EINVAL, "%s: not an hwloc XML file that hwloc %#x reads (version 2 files only)", xml,
                       hwloc_get_api_version());
-    else if (hwloc_topology_load(hw))
-        rc = err_fail(-EINVAL, "%s: hwloc cannot make a topology of it", xml ? xml : "this machine");
+    else if (bad)
+        rc = err_fail(-EINVAL, "hwloc cannot make a topology of this machine");
     if (rc) {
         hwloc_topology_destroy(hw);
         return rc;
