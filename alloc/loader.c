@@ -95,6 +95,7 @@ static bool copy_cached(struct load *x)
 static void load_begin(struct loader *l, struct load *x)
 {
     bool grow = !l->growing && x->must_grow;
+    uint64_t returned = l->returned;
     x->state = LOAD_TAKING;
     l->growing = l->growing || grow;
     pthread_mutex_unlock(&l->lock);
@@ -117,6 +118,8 @@ static void load_begin(struct loader *l, struct load *x)
     if (rc == -EAGAIN && !grow) {
         x->must_grow = true;
         x->state = LOAD_ASKED;
+    } else if (rc && !x->lease.base && (l->returning || l->returned != returned)) {
+        x->state = LOAD_ASKED; /* memory was dropped, but had not come back yet */
     } else if (rc && !x->waiting && !x->lease.base) {
         l->stalled = true; /* reading ahead needs more memory than there is: later, or when somebody waits */
         x->state = LOAD_ASKED;
@@ -177,11 +180,14 @@ static void load_bury(struct loader *l, struct load *x)
     for (struct load *y = l->first; y; y = y->next)
         y->after = y->after == x ? NULL : y->after;
     size_t bytes = x->lease.base ? x->lease.bytes : 0;
+    l->returning += bytes != 0;
     pthread_mutex_unlock(&l->lock);
     if (bytes)
         pool_give(l->pool, &x->lease); /* this thread has its record: it took one before it ran */
     free(x);
     pthread_mutex_lock(&l->lock);
+    l->returning -= bytes != 0;
+    l->returned += bytes != 0;
     l->held_bytes -= bytes;
     l->stalled = l->stalled && !bytes;
     l->trim_asked = l->trim_asked || (bytes && l->opts.trim);

@@ -39,6 +39,8 @@ struct loader {
     struct load *first, **end; /* all loads, in order */
     unsigned filling;
     bool growing, trimming, quit;
+    unsigned returning; /* leases on their way back to the pool */
+    uint64_t returned;  /* and those that arrived */
     bool trim_asked; /* once nothing is asked for that might use the idle memory */
     bool trim_now;
     bool stalled; /* no memory for what nobody waits for; until some comes back */
