@@ -1,8 +1,6 @@
 /* Keys and witness files of an engine, in leases. A circuit's points stay in its own arenas, registered with the
  * devices, for as long as a device uses them there; where all devices hold copies, the memory goes back. Witness files
  * pass through the same arenas. */
-#include <unistd.h>
-
 #include "engine/engine_internal.h"
 #include "engine/key_source.h"
 #include "perf/err.h"
@@ -25,12 +23,8 @@ static struct device *device_for_leases(const struct pen_engine *e)
 /* All that the engine's circuits hold counts against the machine's memory, idle or not. */
 static int engine_budget(struct pen_engine *e)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    struct budget_opts opts = {.limit_bytes = UINT64_MAX / 2};
-    if (pages > 0 && size > 0)
-        opts.limit_bytes = (uint64_t)pages * (uint64_t)size;
     pthread_mutex_lock(&e->lock);
-    int rc = e->budget ? 0 : budget_open(&e->budget, &opts);
+    int rc = e->budget ? 0 : key_source_budget_open(&e->budget);
     pthread_mutex_unlock(&e->lock);
     return rc;
 }
@@ -61,17 +55,13 @@ void circuit_key_settle(struct circuit *c)
 
 int task_witness_open(struct task *t)
 {
-    int fd;
-    uint64_t bytes = 0;
+    uint64_t bytes;
     const uint8_t *data;
     if (!t->circuit->source) /* its key came from no file */
         return wtns_open(&t->wtns, t->path);
-    bool stream = file_read_is_stream(t->path); /* opened once only */
-    int rc = stream ? 0 : file_read_open(&fd, &bytes, t->path);
+    int rc = file_read_bytes(&bytes, t->path);
     if (rc)
         return rc;
-    if (!stream)
-        close(fd);
     if (bytes) /* -E2BIG: no witness of this circuit; the parser will say what it is */
         rc = load_ask(key_source_loader(t->circuit->source), &t->load, t->path, 0, bytes, NULL);
     if (bytes == 0 || rc == -E2BIG)

@@ -136,6 +136,13 @@ static void piece_release(struct key_source *k, uint64_t offset, bool failed)
         loader_trim(k->loader); /* no section is small enough for the blocks' memory */
 }
 
+int key_source_budget_open(struct budget **out)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    uint64_t bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX / 2;
+    return budget_open(out, &(struct budget_opts){.limit_bytes = bytes});
+}
+
 int key_source_error(int rc)
 {
     return rc == -EIO || rc == -ENODATA ? -EBADMSG : rc == -EAGAIN ? -ENOMEM : rc;

@@ -38,6 +38,9 @@ int key_source_plan(struct byte_source *s, const struct zkey *zkey);
  * them after all (the host, in a device's place). */
 void key_source_let_go(struct byte_source *s);
 
+/* A budget of what the machine has: beyond that a sentence, not the kernel's killer. -ENOMEM. */
+int key_source_budget_open(struct budget **out);
+
 /* What an error of load_wait means to a job: a drive that fails or a file that ends early is a fault of the input (-EIO
  * is a device's), a budget without room is memory that is missing. */
 int key_source_error(int rc);

@@ -1,21 +1,13 @@
 #include "engine/prove_input.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "perf/err.h"
 #include "prover/file_read.h"
 
-/* What one job may take of the machine for its inputs: what it has. Beyond that a sentence, not the kernel's killer. */
-static uint64_t memory_bytes(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX / 2;
-}
-
 static int open_key(struct prove_input *in, struct device *device, const struct prove_request *req)
 {
-    int rc = budget_open(&in->budget, &(struct budget_opts){.limit_bytes = memory_bytes()});
+    int rc = key_source_budget_open(&in->budget);
     if (rc)
         return rc;
     struct key_source_opts opts = {.device = device,
@@ -30,16 +22,6 @@ static int open_key(struct prove_input *in, struct device *device, const struct 
         rc = zkey_open_source(&in->zkey, source);
     if (!rc)
         in->source = source;
-    return rc;
-}
-
-/* *bytes: of a regular file; 0: whatever else can be read. */
-static int witness_bytes(const char *path, uint64_t *bytes)
-{
-    int fd;
-    int rc = file_read_open(&fd, bytes, path);
-    if (!rc)
-        close(fd);
     return rc;
 }
 
@@ -60,10 +42,8 @@ int prove_input_open(struct prove_input *in, struct device *device, const struct
     *in = (struct prove_input){0};
     uint64_t bytes = 0;
     int rc = open_key(in, device, req);
-    /* A pipe is opened once: opening it twice would lose its writer. */
-    bool pipe = !rc && file_read_is_stream(req->witness_path);
-    if (!rc && !pipe)
-        rc = witness_bytes(req->witness_path, &bytes);
+    if (!rc)
+        rc = file_read_bytes(&bytes, req->witness_path);
     if (!rc)
         rc = key_source_begin(in->source, in->zkey, bytes);
     if (!rc && bytes) {

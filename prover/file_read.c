@@ -35,10 +35,23 @@ int file_read_open(int *fd_p, uint64_t *bytes, const char *path)
     return 0;
 }
 
-bool file_read_is_stream(const char *path)
+/* Is there something that can be read once only: a pipe, a socket? */
+static bool is_stream(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+int file_read_bytes(uint64_t *bytes, const char *path)
+{
+    int fd;
+    *bytes = 0;
+    if (is_stream(path))
+        return 0;
+    int rc = file_read_open(&fd, bytes, path);
+    if (!rc)
+        close(fd);
+    return rc;
 }
 
 int file_read_at(int fd, const char *path, void *to, uint64_t offset, size_t bytes)

@@ -11,8 +11,9 @@
  * file_read_stream. -EBADMSG for a folder, a device and an empty file, else what open(2) says. */
 int file_read_open(int *fd, uint64_t *bytes, const char *path);
 
-/* Is there something at `path` that can be read once only: a pipe, a socket? */
-bool file_read_is_stream(const char *path);
+/* Of a regular file; 0: what is read as a stream. A pipe is not opened, since opening it twice would lose its writer.
+ * Errors are those of file_read_open. */
+int file_read_bytes(uint64_t *bytes, const char *path);
 
 /* All of `bytes` at `offset`. -EBADMSG: the file ends before; -EIO and others, with the place. */
 int file_read_at(int fd, const char *path, void *to, uint64_t offset, size_t bytes);

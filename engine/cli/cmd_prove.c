@@ -155,14 +155,15 @@ static json_t *report_tree(const struct args *a, const struct prove_report *r, c
                      "stage_seconds", stages, "operation_seconds", kernels, "loading", loading_tree(r));
 }
 
-/* How large the circuit is, for `auto': from the key's header, and only where it is asked for. A pipe can be read once
- * only, so its size is not known. */
+/* How large the circuit is, for `auto': from the key's header, and only where there is a choice. A pipe can be read
+ * once only, so its size is not known. */
 static int rows_of(uint64_t *rows, const struct args *a)
 {
     struct stat st;
     struct zkey *z;
     *rows = DEVICE_ROWS_MANY;
-    if (!device_choice_is_auto(&a->device) || (stat(a->req.key_path, &st) == 0 && !S_ISREG(st.st_mode)))
+    if (!device_choice_is_auto(&a->device) || !device_cuda_built() ||
+        (stat(a->req.key_path, &st) == 0 && !S_ISREG(st.st_mode)))
         return 0;
     int rc = zkey_open(&z, a->req.key_path);
     if (rc)
